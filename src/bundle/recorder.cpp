@@ -35,6 +35,7 @@ class Recorded final : public runtime::Application {
     return application_->address_space();
   }
   [[nodiscard]] int memory_file() override { return application_->memory_file(); }
+  [[nodiscard]] bool writes_while_it_waits() const override { return application_->writes_while_it_waits(); }
   [[nodiscard]] emulator::PrintSink* print_sink() override { return application_->print_sink(); }
   [[nodiscard]] emulator::KernelErrors* kernel_errors() override { return application_->kernel_errors(); }
   [[nodiscard]] bool has_gone() const override { return application_->has_gone(); }

@@ -371,7 +371,7 @@ void Block::run_up_to(Warp& warp, std::uint32_t limit) {
     limit = static_cast<std::uint32_t>(std::min<std::uint64_t>(limit, left()));
   }
   if (!warp.paths.empty()) {
-    if (warp.executed >= warp.spin.look_at && yield_if_spinning(warp, limit)) return;
+    if (warp.executed >= warp.spin.look_at && yield_if_spinning(warp)) return;
     if (warp.status != WarpStatus::Running) return;
     if (warp.split) return run_split(warp, limit);
   }

@@ -110,6 +110,7 @@ class Block final : public workload::BlockStream {
   /// Of a lane whose access to local memory is invalid: faults with a stack overflow when it is one.
   void check_stack(const Warp& warp, std::uint32_t lane) const;
   [[nodiscard]] std::string whereabouts(std::uint32_t warp) override;
+  [[nodiscard]] workload::Outlook outlook(std::uint32_t warp) override;
 
   /// The warp arrives at a barrier; opens it when it was the last.
   void arrive(Warp& warp, std::uint32_t barrier, std::uint32_t count, const Op& op, LaneMask lanes,
@@ -147,7 +148,9 @@ class Block final : public workload::BlockStream {
   void try_open(std::uint32_t barrier);
   // --- independent_threads.cpp ------------------------------------------------------------------
   /// Lets another path run where the running one waits in a loop for what others have to do. True: one does.
-  bool yield_if_spinning(Warp& warp, std::uint32_t limit);
+  bool yield_if_spinning(Warp& warp);
+  /// The running path may leave the warp to lanes that wait below it.
+  [[nodiscard]] bool other_lanes_may_run(const Warp& warp) const;
   /// Executes up to `limit` instructions of a warp with `split` set.
   void run_split(Warp& warp, std::uint32_t limit);
   void let_others_run(const Warp& stuck);

@@ -183,7 +183,7 @@ LaneMask lanes_that_meet(const Warp& warp, const Op& op, LaneMask lanes) {
 
 }  // namespace
 
-bool Block::yield_if_spinning(Warp& warp, std::uint32_t limit) {
+bool Block::yield_if_spinning(Warp& warp) {
   SpinWatch& spin = warp.spin;
   const auto look_later = [&](std::uint64_t gap) {
     spin.gap = std::clamp(gap, kImpatience, kLongestGap);
@@ -195,7 +195,7 @@ bool Block::yield_if_spinning(Warp& warp, std::uint32_t limit) {
   if (module().compiled->module.sm < kVolta || next_path(warp) == kNobody) return look_later(kLongestGap);
   Rounds rounds(warp);
   const std::uint64_t first = warp.executed;
-  execute(warp, std::min(limit, kLook), [&](const Op& op, std::uint32_t pc, LaneMask active) {
+  execute(warp, kLook, [&](const Op& op, std::uint32_t pc, LaneMask active) {
     return rounds.see(op, pc, active, warp.executed == first) &&
            (!warp.split || (lanes_that_meet(warp, op, active) & warp.alive & ~active) == 0);
   });
@@ -215,6 +215,11 @@ bool Block::yield_if_spinning(Warp& warp, std::uint32_t limit) {
   spin.since = 0;
   look_later(kImpatience);
   return true;
+}
+
+bool Block::other_lanes_may_run(const Warp& warp) const {
+  constexpr std::uint32_t kVolta = 70;
+  return module().compiled->module.sm >= kVolta && next_path(warp) != kNobody;
 }
 
 void Block::run_split(Warp& warp, std::uint32_t limit) {

@@ -38,6 +38,7 @@ class KernelLaunch final : public workload::KernelSource {
   [[nodiscard]] Address code_address() const override { return data_->code_address; }
   [[nodiscard]] bool has_notices() const override { return data_->program->kernel->has_notices; }
   [[nodiscard]] bool launches() const override { return data_->program->has_streams; }
+  [[nodiscard]] bool is_cooperative() const override { return data_->config.cooperative; }
   [[nodiscard]] bool is_idempotent() override { return ptx::is_idempotent(data_->program->kernel->code); }
   std::unique_ptr<workload::BlockStream> begin_block(std::uint64_t index, std::uint32_t residency, SmId sm,
                                                      Cycle now) override {

@@ -20,6 +20,7 @@ struct PathEntry {
   LaneMask lanes = 0;
   bool caller = false;   // the paths above, up to the next caller of these lanes, are a called function's
   bool at_sync = false;  // at `pc` it waits for lanes that run elsewhere
+  friend bool operator==(const PathEntry&, const PathEntry&) = default;
 };
 
 /// Switched: another path runs on, and whoever runs the warp has to look at it anew.

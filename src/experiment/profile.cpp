@@ -57,7 +57,7 @@ class Alone final : public policy::Policy {
 
   void kernel_arrived(policy::Control& control, const policy::RunningKernel& kernel) override {
     for (std::uint32_t sm = 0; sm < control.config().sms; ++sm)
-      control.sm(sm).limit_blocks(kernel.slot, cap_);
+      control.sm(sm).limit_blocks(kernel.slot, std::max(cap_, needed(control, kernel)));
     std::vector<arch::KernelSlot> order;
     for (const policy::RunningKernel& running : control.kernels()) order.push_back(running.slot);
     control.set_dispatch_order(order);
@@ -71,8 +71,13 @@ class Alone final : public policy::Policy {
   }
 
  private:
+  /// Blocks per SM with which a cooperative grid is resident as a whole: with fewer it does not run.
+  [[nodiscard]] static std::uint32_t needed(const policy::View& view, const policy::RunningKernel& kernel) {
+    const std::uint64_t sms = view.config().sms;
+    return kernel.cooperative ? static_cast<std::uint32_t>((kernel.blocks_total + sms - 1) / sms) : 0;
+  }
   void add(const policy::Probes& control, const policy::RunningKernel& kernel) const {
-    if (kernel.first_block_cycle >= control.now()) return;
+    if (kernel.first_block_cycle >= control.now() || needed(control, kernel) > cap_) return;
     Sum& sum = sums_[kernel.name];
     sum.cycles += control.now() - kernel.first_block_cycle;
     sum.most = kernel.max_blocks_per_sm;

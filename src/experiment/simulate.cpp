@@ -1,7 +1,12 @@
 #include <algorithm>
+#include <bit>
 #include <chrono>
+#include <cstdint>
 #include <cstdio>
 #include <cstdlib>
+#include <string>
+#include <utility>
+#include <vector>
 
 #include "base/error.hpp"
 #include "base/text.hpp"
@@ -33,6 +38,7 @@ class Programs {
   Programs(const RunSpec& spec, machine::Gpu& gpu, Cycle origin)
       : gpu_(gpu),
         instructions_(spec.instructions),
+        choice_(spec.policy.text),
         measured_to_end_(!spec.cpus.empty() && spec.cycles == 0),
         origin_(origin),
         next_check_(origin + kInstructionCheck),
@@ -125,6 +131,16 @@ class Programs {
       if (!has_ended(i)) apps |= std::uint32_t{1} << i;
     return apps;
   }
+  /// Mask of those of them whose kernels have to end for that.
+  [[nodiscard]] std::uint32_t to_end_by_themselves() const {
+    if (instructions_ != 0) return 0;
+    std::uint32_t apps = not_ended();
+    for (std::size_t i = 0; i < requests_.size(); ++i)
+      if (requests_[i].kill_at() != kNever) apps &= ~(std::uint32_t{1} << i);
+    return apps;
+  }
+  /// Throws SimulationFault when an application gets nowhere, while all that have ended run again and again.
+  void expect_progress(Cycle now);
   [[nodiscard]] Cycle next_event() const {
     Cycle next = instructions_ != 0 ? next_check_ : kNever;
     for (std::size_t i = 0; i < contexts_.size(); ++i)
@@ -154,8 +170,8 @@ class Programs {
   bool look_for_hosts() {
     constexpr std::chrono::milliseconds kInterval{100};
     const auto now = std::chrono::steady_clock::now();
-    if (now < next_look_) return false;
-    next_look_ = now + kInterval;
+    if (now < next_wall_look_) return false;
+    next_wall_look_ = now + kInterval;
     bool gone = false;
     for (std::size_t i = 0; i < contexts_.size(); ++i) {
       if (!running_[i] || killed_[i] || dropped_[i]) continue;
@@ -191,8 +207,18 @@ class Programs {
     results_[i].active_cycles = now - origin_;
   }
 
+  /// Since then the application has got nowhere.
+  struct Rest {
+    Cycle since = 0;
+    std::uint64_t instructions = 0;
+    std::uint64_t blocks = 0;
+    std::vector<std::uint64_t> completions;  // of all by then
+  };
+  [[nodiscard]] bool moves(std::size_t i, Rest& rest);
+
   machine::Gpu& gpu_;
   std::uint64_t instructions_;  // RunSpec's
+  std::string choice_;          // of the policy, for errors
   bool measured_to_end_;        // an application's IPC is that of its first run; it restarts beside CPU cores
   Cycle origin_;
   Cycle next_check_;
@@ -210,8 +236,55 @@ class Programs {
   std::vector<Cycle> drop_at_;      // when the work of a run that nobody waits for ends; or kNever
   std::vector<bool> dropped_;       // it has
   bool live_ = false;               // some are programs in processes of their own
-  std::chrono::steady_clock::time_point next_look_{};
+  std::chrono::steady_clock::time_point next_wall_look_{};
+  std::vector<Rest> rests_;  // empty: nobody has looked
+  Cycle next_look_ = 0;      // for expect_progress()
 };
+
+/// Blocks that wait for others may issue for ever.
+bool Programs::moves(std::size_t i, Rest& rest) {
+  const auto app = static_cast<AppId>(i);
+  const std::uint64_t instructions = std::exchange(rest.instructions, executed(i));
+  const std::uint64_t blocks = std::exchange(rest.blocks, gpu_.block_moves(app));
+  const auto& kernels = std::as_const(gpu_).kernels();
+  const bool has_kernel =
+      std::any_of(kernels.begin(), kernels.end(), [app](const auto& kernel) { return kernel.app == app; });
+  return !has_kernel || rest.blocks != blocks ||
+         (rest.instructions != instructions && !gpu_.stands_still(app));
+}
+
+void Programs::expect_progress(Cycle now) {
+  constexpr Cycle kLook = 1 << 17;
+  constexpr std::uint64_t kRuns = 3;
+  if (now < next_look_) return;
+  next_look_ = now + kLook;
+  const std::uint32_t open = not_ended();
+  const std::uint32_t to_end = to_end_by_themselves();
+  if (to_end == 0 || std::popcount(open) == static_cast<int>(results_.size())) return;
+  std::vector<std::uint64_t> completions;
+  for (const AppResult& result : results_) completions.push_back(result.completions);
+  rests_.resize(results_.size());
+  std::uint32_t resting = 0;
+  for (std::size_t i = 0; i < rests_.size(); ++i) {
+    if ((open >> i & 1U) == 0) continue;
+    Rest& rest = rests_[i];
+    if (rest.completions.empty() || moves(i, rest)) {
+      rest = {now, executed(i), gpu_.block_moves(static_cast<AppId>(i)), completions};
+      continue;
+    }
+    bool often = now - rest.since >= gpu_.patience();
+    for (std::size_t j = 0; j < rests_.size(); ++j)
+      often = often && ((open >> j & 1U) != 0 || completions[j] >= rest.completions[j] + kRuns);
+    if (often) resting |= std::uint32_t{1} << i;
+  }
+  if (resting != open || (resting & to_end) == 0) return;
+  const auto starved = static_cast<std::size_t>(std::countr_zero(resting & to_end));
+  throw SimulationFault(
+      fmt::format("error: app {}: starved: it has got nowhere since cycle {}, while each application that "
+                  "has ended ran {} "
+                  "times and more; policy {} does not serve it beside them\n{}",
+                  results_[starved].app, rests_[starved].since, kRuns, choice_, gpu_.wait_report()));
+}
 
 /// What had been counted when the applications began, after the CPU cores' warm-up.
 struct Begin {
@@ -436,6 +509,9 @@ RunResult simulate_under(const RunSpec& spec, std::unique_ptr<policy::Policy> po
     if (!spec.cpus.empty() && !to_limit && cpus_done && programs.not_ended() == 0) break;
     show_progress();
     if (spec.stop && spec.stop(gpu.now())) break;
+    const bool to_ends = !to_limit && cpus_done;
+    if (to_ends) programs.expect_progress(gpu.now());
+    gpu.expect_ends_of(to_ends && spec.cycles == 0 ? programs.to_end_by_themselves() : 0);
     if (spec.instructions == 0 && spec.cpus.empty())
       gpu.set_awaited(spec.cycles != 0 ? 0 : programs.not_ended());
     gpu.advance(limit, programs.next_event(), pause());

@@ -35,7 +35,7 @@ Gpu::Gpu(const arch::MachineConfig& config, std::unique_ptr<policy::Policy> poli
                   std::move(options.choice)),
       horizon_(config_, parts_, work_,
                {.in_step = options.no_skip, .ends_concern_parts = mechanisms_.next_sample() != kNever}),
-      watchdog_(config_, parts_, work_) {
+      watchdog_(config_, parts_, work_, mechanisms_) {
   if (mechanisms_.needs().block_drops) work_.keep_records();
   for (std::uint32_t i = 0; ledger_ && i < parts_.sms(); ++i) parts_.sm(i).keep_ledger();
   for (std::uint32_t i = 0; ledger_ && i < parts_.partitions(); ++i) parts_.partition(i).keep_ledger();
@@ -117,7 +117,7 @@ void Gpu::sample() {
 void Gpu::skip_idle(Cycle meeting, Cycle host_event) {
   if (no_skip_ || work_.may_place() || now() < parts_.reached() || mechanisms_.is_due(now())) return;
   const bool arrived = work_.kernel_has_arrived();
-  if (arrived && work_.room_for_kernel()) return;  // it is taken next
+  if (work_.takes_kernel_next(mechanisms_)) return;
   Cycle next = parts_.next_event();
   if (horizon_.next_end() != kNever) next = std::min(next, horizon_.next_end() - 1);
   if (next == kNever && host_event == kNever && mechanisms_.none_to_come() && !work_.copies_on_their_way() &&

@@ -72,6 +72,17 @@ class Gpu final : public runtime::Device, public policy::Control {
   /// ended. Until then some parts may be ahead when advance() returns. Without a call it may read them each
   /// time.
   void set_awaited(std::uint32_t apps) { horizon_.set_awaited(apps); }
+  /// Applications (a mask) that are to end by themselves, which they cannot when their blocks wait for what
+  /// nobody will do: advance() then throws SimulationFault. Without a call: none.
+  void expect_ends_of(std::uint32_t apps) { watchdog_.expect_ends_of(apps); }
+  /// Its blocks wait for each other, as far as that can be proven (WorkDistributor::stands_still()).
+  [[nodiscard]] bool stands_still(AppId app) const { return work_.stands_still(app); }
+  /// Changes when a block of its running kernels begins, leaves or ends.
+  [[nodiscard]] std::uint64_t block_moves(AppId app) const { return work_.block_moves(app); }
+  /// Cycles after which the mechanisms have had time to serve a kernel.
+  [[nodiscard]] Cycle patience() const { return mechanisms_.patience(); }
+  /// What the application's kernels wait for, and all others.
+  [[nodiscard]] std::string wait_report() const { return work_.wait_report(); }
 
   // --- audit.cpp ----------------------------------------------------------------------------------
   /// What must hold between any two windows: every request sent is in the network, in a partition or on its

@@ -46,7 +46,8 @@ void Horizon::skipped_to(Cycle cycle) {
 /// SMs go on window by window: each may get a block next, or what happens to one concerns the others.
 bool Horizon::in_step() const {
   return rules_.in_step || routed_ || network_is_fast_ || work_.may_place() || watched() ||
-         work_.kernels_launch() || work_.admission_may_come() || work_.priorities_matter();
+         work_.kernels_launch() || work_.admission_may_come() || work_.priorities_matter() ||
+         work_.grid_waits();
 }
 
 /// The kernel does not end for so many cycles because of blocks that no SM has.

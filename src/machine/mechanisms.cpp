@@ -72,6 +72,13 @@ std::uint32_t Mechanisms::most_sms(AppId app) const {
   return cores_ ? std::min(sms, cores_->most_sms(config)) : sms;
 }
 
+Cycle Mechanisms::patience() const {
+  constexpr Cycle kLeast = 500'000;
+  Cycle patience = std::max(kLeast, policy_->longest_wait(machine_));
+  for (const Seat& seat : seats_) patience = std::max(patience, 2 * seat.needs_.epoch);
+  return patience;
+}
+
 Cycle Mechanisms::next_moment(Cycle now) const {
   Cycle next = kNever;
   for (const Seat& seat : seats_) next = std::min({next, seat.next_epoch_, std::max(seat.alarm_, now + 1)});

@@ -35,6 +35,11 @@ class Mechanisms {
   /// SMs that may hold blocks of the application when it is alone, and blocks of a kernel that each may hold.
   [[nodiscard]] std::uint32_t most_sms(AppId app) const;
   [[nodiscard]] std::uint32_t most_blocks() const { return blocks_->most_blocks(); }
+  [[nodiscard]] bool waits_behind(AppId later, AppId grid) const {
+    return policy_->waits_behind(later, grid);
+  }
+  /// Cycles after which the mechanisms have had time to react to what has not changed since.
+  [[nodiscard]] Cycle patience() const;
   /// What the SMs do about memory instructions: the run's scheme, and what the mechanisms need.
   [[nodiscard]] const arch::MemoryScheme& memory() const { return memory_scheme_; }
 

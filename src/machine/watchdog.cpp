@@ -1,6 +1,8 @@
 #include "machine/watchdog.hpp"
 
 #include <algorithm>
+#include <bit>
+#include <cstdint>
 
 #include "base/error.hpp"
 
@@ -13,6 +15,8 @@ void Watchdog::watch(Cycle now) {
   if (config_.runtime.max_kernel_cycles != 0)
     next_ = std::min(next_, now + config_.runtime.max_kernel_cycles / 8);
   for (const policy::RunningKernel& kernel : work_.kernels()) work_.check_length(kernel, now);
+  watch_standstill(now);
+  if (work_.grid_waits()) work_.look_again();  // or is refused
   const std::uint64_t progress = parts_.progress();
   if (progress != progress_ || work_.kernels().empty()) {
     progress_ = progress;
@@ -20,6 +24,36 @@ void Watchdog::watch(Cycle now) {
   } else if (now - progress_cycle_ > config_.watchdog_cycles) {
     throw SimulationFault(fmt::format("error: watchdog: no progress since cycle {} (now {})\n{}",
                                       progress_cycle_, now, work_.wait_report()));
+  }
+}
+
+/// That an application's blocks wait for each other is proven. What may still help them is what is not on the
+/// machine yet: a block or kernel of the application. Those come when another kernel ends, or a mechanism
+/// gives the application more room, for which it gets time.
+void Watchdog::watch_standstill(Cycle now) {
+  const std::uint32_t apps = work_.running_apps();
+  if ((apps & to_end_) == 0 || !work_.places_are_settled()) return;
+  std::uint32_t still = 0;
+  for (std::uint32_t left = apps; left != 0; left &= left - 1) {
+    const auto app = static_cast<AppId>(std::countr_zero(left));
+    Standstill& of = standstills_[app];
+    if (!work_.stands_still(app)) {
+      of.since = kNever;
+      continue;
+    }
+    still |= std::uint32_t{1} << app;
+    const std::uint64_t moves = work_.block_moves(app);
+    if (of.since == kNever || of.moves != moves) of = {now, moves};
+  }
+  for (std::uint32_t left = still & to_end_; left != 0; left &= left - 1) {
+    const auto app = static_cast<AppId>(std::countr_zero(left));
+    const Cycle since = standstills_[app].since;
+    const bool all_is_there = !work_.something_to_come(app);
+    const bool nobody_moves = still == apps && !work_.something_to_come_from_others(apps);
+    const bool had_time = now - since > mechanisms_.patience();
+    if (all_is_there ||
+        (nobody_moves && (had_time || (mechanisms_.none_to_come() && work_.is_settled(mechanisms_)))))
+      work_.report_standstill(app, since, mechanisms_);
   }
 }
 

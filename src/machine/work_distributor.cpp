@@ -27,6 +27,7 @@ WorkDistributor::WorkDistributor(const arch::MachineConfig& config, Parts& parts
       folded_(kMaxApps),
       folded_stalls_(config.sms, 0) {
   offered_.reserve(config.sms);
+  busy_until_.assign(std::max<std::size_t>(instances_.size(), 1), 0);
 }
 
 void WorkDistributor::submit(runtime::Context& context, std::uint32_t stream,
@@ -140,10 +141,12 @@ bool WorkDistributor::room_for_kernel() const {
 }
 
 void WorkDistributor::admit_kernels(Mechanisms& mechanisms) {
-  while (kernel_has_arrived() && room_for_kernel()) {
-    Submitted submitted = std::move(submitted_.front());
-    submitted_.pop_front();
+  while (const std::optional<std::size_t> next = next_admitted(mechanisms)) {
+    Submitted submitted = std::move(submitted_[*next]);
+    submitted_.erase(submitted_.begin() + static_cast<std::ptrdiff_t>(*next));
+    const bool grid = submitted.source->is_cooperative();
     admit(std::move(submitted), mechanisms);
+    if (grid) break;  // it gets its places before others share the machine with it
   }
   if (config_.runtime.launch_when_full == arch::WhenFull::Fail && kernel_has_arrived() &&
       !kernel_waits_for_slot())
@@ -179,6 +182,11 @@ void WorkDistributor::admit(Submitted submitted, Mechanisms& mechanisms) {
   kernel.max_blocks_per_sm = occupancy(config_.sm, kernel.resources.threads,
                                        kernel.resources.registers_per_thread, kernel.resources.shared_bytes)
                                  .blocks;
+  kernel.cooperative = slot.source->is_cooperative();
+  if (kernel.cooperative) {
+    ++grids_;
+    kernel.max_blocks_per_sm = std::min(kernel.max_blocks_per_sm, mechanisms.block_scheduler().most_blocks());
+  }
   kernel.has_notices = slot.source->has_notices();
   if (mechanisms.needs().idempotence) kernel.idempotent = slot.source->is_idempotent();
   sm::KernelContext context;
@@ -189,6 +197,7 @@ void WorkDistributor::admit(Submitted submitted, Mechanisms& mechanisms) {
   context.code_address = slot.source->code_address();
   context.timing = std::make_shared<sm::TimingTable>(config_, context.table, context.table_size);
   context.refills_independently = slot.source->refills_independently();
+  context.cooperative = kernel.cooperative;
   for (std::uint32_t i = 0; i < parts_.sms(); ++i) {
     parts_.sm(i).bind_kernel(id, context);
     if (config_.l1.flush_at_kernel_start && (instances_.empty() || instances_[slot.app].has_sm(i)))
@@ -223,10 +232,15 @@ Cycle WorkDistributor::next_power_up() const {
 void WorkDistributor::dispatch(Mechanisms& mechanisms) {
   for (const Duty& of : duties_)
     if (of.powered_at == parts_.now()) look_again();
+  if (may_place_) place_grids(mechanisms);
   const Cycle end = parts_.windows().end(parts_.now());
+  bool some = false;
   for (Cycle start = parts_.now(); may_place_ && start < end; ++start) {
-    if (!dispatch_in(start, mechanisms)) may_place_ = false;
+    may_place_ = dispatch_in(start, mechanisms);
+    some = some || may_place_;
   }
+  // What was placed may be what a grid has waited for: it is looked at between windows alone.
+  if (some && grid_waits()) look_again();
 }
 
 /// One block per SM and cycle; false when none could be placed.
@@ -236,6 +250,7 @@ bool WorkDistributor::dispatch_in(Cycle start, Mechanisms& mechanisms) {
     for (std::size_t i = 0; i < instances_.size(); ++i) some = dispatch_within(i, start, mechanisms) || some;
     return some;
   }
+  if (start < busy_until_[0]) return true;
   std::uint32_t dispatched = 0;
   offered_.clear();
   mechanisms.block_scheduler().order(parts_.sms(), offered_);
@@ -247,6 +262,7 @@ bool WorkDistributor::dispatch_in(Cycle start, Mechanisms& mechanisms) {
 }
 
 bool WorkDistributor::dispatch_within(std::size_t instance, Cycle start, Mechanisms& mechanisms) {
+  if (start < busy_until_[instance]) return true;
   const arch::Instance& within = instances_[instance];
   std::uint32_t dispatched = 0;
   const std::uint32_t first = next_sm_[instance];
@@ -270,6 +286,14 @@ bool may_go_to(const sm::Sm& sm, const RunningKernel& kernel) {
 }
 
 }  // namespace
+
+bool WorkDistributor::has_room_for(SmId id, std::size_t order) {
+  const sm::Sm& sm = parts_.sm(id);
+  const RunningKernel& kernel = running(dispatch_order_[order]);
+  return !kernel.cooperative &&  // those are placed by place_grids()
+         may_go_to(sm, kernel) && sm.fits(kernel.resources) && !is_held_back(sm, kernel) &&
+         (reservations_.empty() || leaves_reservations(id, kernel, order));
+}
 
 /// Also by a kernel whose blocks the SM has no room for yet: else small blocks would keep it from them.
 bool WorkDistributor::is_held_back(const sm::Sm& sm, const RunningKernel& kernel) {
@@ -296,10 +320,8 @@ bool WorkDistributor::dispatch_to(SmId id, Cycle start, Mechanisms& mechanisms) 
   if (parts_.is_ahead(id)) return false;
   const sm::Sm& sm = parts_.sm(id);
   ready_.clear();
-  for (const arch::KernelSlot slot : dispatch_order_) {
-    const RunningKernel& kernel = running(slot);
-    if (may_go_to(sm, kernel) && sm.fits(kernel.resources) && !is_held_back(sm, kernel))
-      ready_.push_back(slot);
+  for (std::size_t i = 0; i < dispatch_order_.size(); ++i) {
+    if (has_room_for(id, i)) ready_.push_back(dispatch_order_[i]);
   }
   if (ready_.empty()) return false;
   if (takes_turns_) {
@@ -320,19 +342,21 @@ bool WorkDistributor::dispatch_to(SmId id, Cycle start, Mechanisms& mechanisms) 
   return true;
 }
 
-void WorkDistributor::place(RunningKernel& kernel, SmId id, Cycle start, Mechanisms& mechanisms) {
+void WorkDistributor::place(RunningKernel& kernel, SmId id, Cycle start, Mechanisms& mechanisms,
+                            Cycle delay) {
   GPUMUX_CHECK(free_places_[id] != 0);
   const std::uint32_t place =
       id * config_.sm.max_blocks + static_cast<std::uint32_t>(std::countr_zero(free_places_[id]));
   free_places_[id] &= free_places_[id] - 1;
   last_kernel_[id] = kernel.slot;
   const std::uint64_t before = kernel.blocks_dispatched;
-  const std::uint32_t residency = next_block(kernel, place, id, start);
+  const std::uint32_t residency = next_block(kernel, place, id, start + delay);
   Block& block = blocks_[residency];
   block.place = place;
-  parts_.sm(id).launch_block(kernel.slot, residency, std::move(block.stream), start, block.context.get());
+  parts_.sm(id).launch_block(kernel.slot, residency, std::move(block.stream), start, block.context.get(),
+                             delay);
   block.context.reset();
-  mechanisms.block_began(kernel, block.index, place_of(place), start);
+  mechanisms.block_began(kernel, block.index, place_of(place), start + delay);
   mechanisms.block_scheduler().placed(id, kernel.slot);
   parts_.wake(id, start);
   parts_.refill_now(id);
@@ -422,6 +446,10 @@ bool WorkDistributor::take_back(sm::FinishedBlock& block, SmId sm, Mechanisms& m
 void WorkDistributor::end_kernel(arch::KernelSlot slot, Mechanisms& mechanisms) {
   const RunningKernel ended = running(slot);
   if (ended.priority != 0) --prioritized_;
+  if (ended.cooperative) {
+    --grids_;
+    small_shares_ &= ~(std::uint32_t{1} << slot);
+  }
   std::erase_if(running_, [slot](const RunningKernel& k) { return k.slot == slot; });
   std::erase(dispatch_order_, slot);
   slots_[slot].state = Slot::State::Draining;
@@ -479,6 +507,8 @@ bool WorkDistributor::some_slot_is_used() const {
 Cycle WorkDistributor::next_arrival() const {
   Cycle next = kNever;
   if (!submitted_.empty() && submitted_.front().arrival > parts_.now()) next = submitted_.front().arrival;
+  for (const Submitted& submitted : submitted_)  // those that no grid keeps waiting
+    if (grids_ != 0 && submitted.arrival > parts_.now()) next = std::min(next, submitted.arrival);
   if (!copied_.empty()) next = std::min(next, copied_.front().arrival);
   return next;
 }
@@ -528,17 +558,21 @@ void WorkDistributor::check_length(const RunningKernel& kernel, Cycle now) const
   // A kernel may begin and end inside one window, after the cycle that is asked about.
   if (now <= kernel.first_block_cycle || now - kernel.first_block_cycle <= limit) return;
   const std::string waits = wait_report();
+  throw SimulationFault(
+      fmt::format("error: app {}: kernel {}: endless: it has run for more than {} cycles "
+                  "(runtime.max_kernel_cycles)\n{}{}",
+                  slots_[kernel.slot].context->name(), kernel.name, limit, whereabouts(kernel.slot), waits));
+}
+
+std::string WorkDistributor::whereabouts(arch::KernelSlot slot) const {
   constexpr std::size_t kMostWarps = 4;
   std::string where;
   for (std::uint32_t i = 0; i < parts_.sms(); ++i) {
     const auto named = static_cast<std::size_t>(std::count(where.begin(), where.end(), '\n'));
     if (named >= kMostWarps) break;
-    where += parts_.sm(i).whereabouts(kernel.slot, static_cast<std::uint32_t>(kMostWarps - named));
+    where += parts_.sm(i).whereabouts(slot, static_cast<std::uint32_t>(kMostWarps - named));
   }
-  throw SimulationFault(
-      fmt::format("error: app {}: kernel {}: endless: it has run for more than {} cycles "
-                  "(runtime.max_kernel_cycles)\n{}{}",
-                  slots_[kernel.slot].context->name(), kernel.name, limit, where, waits));
+  return where;
 }
 
 std::string WorkDistributor::wait_report() const {

@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <deque>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -15,6 +16,7 @@
 #include "machine/mechanisms.hpp"
 #include "machine/parts.hpp"
 #include "policy/control.hpp"
+#include "policy/sm_share.hpp"
 #include "runtime/context.hpp"
 
 namespace gpumux::machine {
@@ -75,6 +77,12 @@ class WorkDistributor {
     return kernel_has_arrived() && entries() < config_.runtime.max_concurrent_kernels;
   }
   [[nodiscard]] bool room_for_kernel() const;
+  /// One has, and is admitted in the next window: there is room, and no cooperative grid goes first.
+  [[nodiscard]] bool takes_kernel_next(const Mechanisms& mechanisms) const {
+    return next_admitted(mechanisms).has_value();
+  }
+  /// A cooperative grid waits for places: an SM that has one may not go ahead of the others.
+  [[nodiscard]] bool grid_waits() const;
   /// Kernels run that launch others, or were launched so: their launches and ends concern the parts at once.
   [[nodiscard]] bool kernels_launch() const { return families_ != 0; }
   /// One that has arrived may be admitted at the end of any window, not with a kernel's end alone.
@@ -95,6 +103,24 @@ class WorkDistributor {
   /// One has such blocks while one of less priority of its application has: an SM with room for the latter
   /// may get none before any other SM takes the former's last.
   [[nodiscard]] bool priorities_matter() const;
+  // --- standstill.cpp -----------------------------------------------------------------------------------
+  /// Its blocks on SMs wait for what others do, and its host waits for its kernels.
+  [[nodiscard]] bool stands_still(AppId app) const;
+  /// No block is about to be placed, and none has ended whose place is not known to be free.
+  [[nodiscard]] bool places_are_settled() const;
+  /// Blocks of its running kernels that have begun, left or ended, and its kernels so far.
+  [[nodiscard]] std::uint64_t block_moves(AppId app) const;
+  /// It has blocks that no SM has, or a kernel on its way,
+  [[nodiscard]] bool something_to_come(AppId app) const;
+  /// some other application than these has.
+  [[nodiscard]] bool something_to_come_from_others(std::uint32_t apps) const;
+  /// No kernel arrives, and no SM gets its power back.
+  [[nodiscard]] bool is_settled(const Mechanisms& mechanisms) const {
+    return next_arrival() == kNever && next_power_up() == kNever && !takes_kernel_next(mechanisms);
+  }
+  /// Throws SimulationFault.
+  [[noreturn]] void report_standstill(AppId app, Cycle since, const Mechanisms& mechanisms) const;
+
   /// Its blocks end at once, whatever their streams still hold.
   [[nodiscard]] bool is_killed(arch::KernelSlot slot) const { return slots_[slot].killed; }
   /// The kernel's last block takes as long, from its dispatch to its end.
@@ -110,6 +136,8 @@ class WorkDistributor {
   // --- for reports --------------------------------------------------------------------------------------
   /// Throws SimulationFault for a kernel that runs longer than runtime.max_kernel_cycles at cycle `now`.
   void check_length(const policy::RunningKernel& kernel, Cycle now) const;
+  /// Where some of the kernel's warps are, a line each. Ends the use of their streams.
+  [[nodiscard]] std::string whereabouts(arch::KernelSlot slot) const;
   /// All kernels, and what their warps and requests wait for: one line each, of a long list the first.
   [[nodiscard]] std::string wait_report() const;
 
@@ -126,6 +154,19 @@ class WorkDistributor {
     Address to;
     std::uint64_t bytes;
     Cycle arrival;
+  };
+  /// Places that a cooperative grid waits for: blocks by SM, and what each takes. Kernels behind the grid in
+  /// the dispatch order leave them free.
+  struct Reservation {
+    arch::KernelSlot grid = 0;
+    bool before_all = false;  // some of its blocks are resident and wait for the others
+    policy::SmAmounts of_block{};
+    std::vector<std::uint32_t> blocks;
+  };
+  /// Of a cooperative grid, by SM.
+  struct Places {
+    std::vector<std::uint32_t> free;  // blocks that it could place at once
+    std::vector<std::uint32_t> most;  // and if the SMs had no other blocks
   };
   struct Slot {
     enum class State : std::uint8_t { Free, Running, Draining } state = State::Free;
@@ -148,6 +189,7 @@ class WorkDistributor {
     std::unique_ptr<sm::BlockContext> context;  // of one that was stopped
   };
 
+  using RunningKernel = policy::RunningKernel;
   static constexpr arch::KernelSlot kNoKernel = arch::kMaxKernelSlots;
   /// Whether an SM takes blocks.
   struct Duty {
@@ -164,13 +206,37 @@ class WorkDistributor {
   /// Behind those that arrive no later.
   void put(Submitted submitted);
   [[nodiscard]] Cycle least_time(const workload::KernelSource& source) const;
+  /// In submitted_: the next that is admitted now; nothing: none.
+  [[nodiscard]] std::optional<std::size_t> next_admitted(const Mechanisms& mechanisms) const;
+  [[nodiscard]] bool is_kept_waiting(const Submitted& submitted, const Mechanisms& mechanisms) const;
+  // --- cooperative grids: cooperative_grids.cpp -----------------------------------------------------------
+  /// Places those that have room for all their blocks, and reserves places for the others.
+  void place_grids(Mechanisms& mechanisms);
+  /// True: it is placed.
+  bool place_grid(RunningKernel& grid, Mechanisms& mechanisms);
+  [[nodiscard]] Places places_of(const RunningKernel& grid, const policy::BlockScheduler& blocks);
+  void place_all(RunningKernel& grid, std::vector<std::uint32_t> free, Mechanisms& mechanisms);
+  /// A kernel before it in the dispatch order takes places that are free now.
+  [[nodiscard]] bool others_go_first(std::size_t order, const policy::BlockScheduler& blocks);
+  /// Fills up what is free first, then evenly.
+  void reserve(const RunningKernel& grid, const Places& places, std::uint64_t blocks);
+  /// The SM's resources that resident blocks have, and those that are kept for grids before this place in the
+  /// dispatch order.
+  [[nodiscard]] policy::SmAmounts taken(SmId sm, std::size_t order) const;
+  [[nodiscard]] bool leaves_reservations(SmId sm, const RunningKernel& kernel, std::size_t order) const;
+  /// Alone on the machine, it is given less than it needs and will be for ever: throws UserError.
+  void refuse_if_never(const RunningKernel& grid, const Places& places, const Mechanisms& mechanisms);
   bool dispatch_in(Cycle start, Mechanisms& mechanisms);
   /// The same in an instance, which has a dispatcher of its own.
   bool dispatch_within(std::size_t instance, Cycle start, Mechanisms& mechanisms);
   bool dispatch_to(SmId sm, Cycle start, Mechanisms& mechanisms);
+  /// The SM may take a block of the kernel at this place of the dispatch order, but not of a cooperative
+  /// grid.
+  [[nodiscard]] bool has_room_for(SmId sm, std::size_t order);
   /// A kernel of its application that has a greater priority takes its blocks to this SM first.
   [[nodiscard]] bool is_held_back(const sm::Sm& sm, const policy::RunningKernel& kernel);
-  void place(policy::RunningKernel& kernel, SmId sm, Cycle start, Mechanisms& mechanisms);
+  /// `delay`: after which its warps begin.
+  void place(policy::RunningKernel& kernel, SmId sm, Cycle start, Mechanisms& mechanisms, Cycle delay = 0);
   /// The next block of the kernel, new or one that has left its SM, for this place.
   [[nodiscard]] std::uint32_t next_block(policy::RunningKernel& kernel, std::uint32_t place, SmId sm,
                                          Cycle start);
@@ -203,6 +269,11 @@ class WorkDistributor {
   /// places.
   std::vector<Block> blocks_;
   bool keeps_records_ = false;
+  std::uint32_t grids_ = 0;                // running cooperative kernels
+  std::vector<Reservation> reservations_;  // in dispatch order, those before all first
+  std::uint32_t small_shares_ = 0;       // slots of grids whose share was too small: others wait behind them
+  Cycle grid_is_alone_since_ = kNever;   // and has no room
+  std::vector<Cycle> busy_until_;        // by dispatcher: it places a grid's blocks until then
   std::vector<SmId> offered_;            // for dispatch_in()
   std::vector<arch::KernelSlot> ready_;  // for dispatch_to()
   bool may_place_ = false;

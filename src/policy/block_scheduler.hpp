@@ -33,8 +33,8 @@ class BlockScheduler : public Mechanism {
     (void)sm;
     return kernels.front();
   }
-  /// Blocks of a kernel that an SM may ever have, as choose() has it: a cooperative grid that needs more is
-  /// refused at its launch.
+  /// Blocks of a kernel that an SM may ever have. Cooperative grids are placed within it, all blocks at a
+  /// time in the order of order(), and choose() is not asked of them.
   [[nodiscard]] virtual std::uint32_t most_blocks() const { return kUnlimited; }
   /// The SM has taken a block.
   virtual void placed(SmId, KernelSlot) {}

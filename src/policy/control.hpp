@@ -37,9 +37,16 @@ struct RunningKernel {
   std::uint64_t done_instructions = 0;  // the warp instructions that these have issued,
   Cycle done_cycles = 0;                // and cycles that they were on SMs
   std::uint32_t max_blocks_per_sm = 0;  // alone on an empty SM (occupancy)
-  bool has_notices = false;             // in its code: arch::ResidentBlock::notified tells
-  std::optional<bool> idempotent;       // any block may begin anew at any time (Needs::idempotence)
+  /// Its blocks may wait for each other: they are placed all at a time, as soon as there is room for all.
+  bool cooperative = false;
+  bool has_notices = false;        // in its code: arch::ResidentBlock::notified tells
+  std::optional<bool> idempotent;  // any block may begin anew at any time (Needs::idempotence)
 };
+
+/// Blocks of the kernel that SMs hold.
+[[nodiscard]] inline std::uint64_t resident_blocks(const RunningKernel& kernel) {
+  return kernel.blocks_dispatched - kernel.blocks_done - kernel.blocks_waiting;
+}
 
 /// What may be read at any moment, also while parts of the machine are ahead of each other.
 class View {

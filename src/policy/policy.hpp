@@ -37,6 +37,11 @@ class Policy : public Mechanism {
   [[nodiscard]] virtual std::uint32_t most_sms(const arch::MachineConfig& config, AppId) const {
     return config.sms;
   }
+  /// Kernels of `later` that arrive behind a cooperative grid of `grid`, which its share does not hold, are
+  /// kept waiting until it has been placed. False: the policy serves `later` before `grid` anyway.
+  [[nodiscard]] virtual bool waits_behind(AppId /*later*/, AppId /*grid*/) const { return true; }
+  /// Core cycles for which it may leave a kernel unserved that it will serve later, beside its epochs.
+  [[nodiscard]] virtual Cycle longest_wait(const View&) const { return 0; }
   /// What has to be known of each application alone; use_profiles() gets it, by AppId, before the run begins.
   [[nodiscard]] virtual ProfileRequest profile_request() const { return {}; }
   virtual void use_profiles(const std::vector<AppProfile>&) {}

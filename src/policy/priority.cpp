@@ -25,6 +25,9 @@ class Priority final : public NeedDrivenPolicy {
       throw UserError(fmt::format("policy priority: levels= has {} numbers, and there are {} applications",
                                   levels_.size(), apps));
   }
+  [[nodiscard]] bool waits_behind(AppId later, AppId grid) const override {
+    return level(later) <= level(grid);
+  }
   void use_priorities(const std::vector<std::uint32_t>& priorities) override {
     if (!levels_.empty())
       throw UserError(
@@ -59,6 +62,7 @@ class Priority final : public NeedDrivenPolicy {
       const std::vector<std::uint32_t> division = divide_sms(same, left, true);
       for (std::size_t k = 0; k < of_level.size(); ++k) {
         shares[of_level[k]] = std::min(division[k], std::max(needed_sms(same[k]), 1U));
+        if (is_torn(same[k], shares[of_level[k]])) shares[of_level[k]] = 0;  // all of its blocks or none
         left -= shares[of_level[k]];
       }
     }

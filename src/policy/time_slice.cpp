@@ -7,6 +7,7 @@
 // the estimate and as long as one has not, so that a slice that is short beside them is no slice without
 // progress.
 #include <algorithm>
+#include <bit>
 
 #include "policy/preemption/preemptive_policy.hpp"
 #include "policy/sm_division.hpp"
@@ -19,6 +20,13 @@ class TimeSlice final : public PreemptivePolicy {
   TimeSlice(arch::Duration slice, PreemptionSettings settings)
       : PreemptivePolicy(std::move(settings)), slice_(std::move(slice)) {}
 
+  [[nodiscard]] bool waits_behind(AppId later, AppId grid) const override { return later == grid; }
+  /// A round of all applications that have a kernel, with what contexts take: about as long again.
+  [[nodiscard]] Cycle longest_wait(const View& view) const override {
+    std::uint32_t apps = 0;
+    for (const RunningKernel& kernel : view.kernels()) apps |= std::uint32_t{1} << kernel.app;
+    return 2 * static_cast<Cycle>(std::popcount(apps)) * slice_.cycles(view.config());
+  }
   void kernel_arrived(Control& control, const RunningKernel& kernel) override {
     if (!running_) begin(kernel.app);
     share(control);

@@ -61,6 +61,11 @@ class DynamicSlicer final : public Policy {
     }
   }
 
+  /// While it profiles, SMs serve the kernel alone that they sample.
+  [[nodiscard]] Cycle longest_wait(const View&) const override {
+    if (phase_ == Phase::Settled) return 0;
+    return plan_.size() * ((options_.patience + Cycle{1}) * options_.warmup + options_.window);
+  }
   [[nodiscard]] Report report(const Probes& control) const override {
     Report report;
     slicer_.report(control, report);

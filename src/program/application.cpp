@@ -47,6 +47,9 @@ class ProgramApplication final : public runtime::Application {
     memory_ = std::make_unique<MemoryFile>();  // zeros, as a device that nobody has used
     return memory_->descriptor();
   }
+  [[nodiscard]] bool writes_while_it_waits() const override {
+    return process_ != nullptr && !process_->is_one_thread();
+  }
   [[nodiscard]] emulator::PrintSink* print_sink() override { return &printed_; }
   [[nodiscard]] emulator::KernelErrors* kernel_errors() override {
     errors_.reset();

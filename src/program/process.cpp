@@ -14,9 +14,13 @@
 #include <array>
 #include <cerrno>
 #include <csignal>
+#include <cstddef>
 #include <cstdlib>
 #include <cstring>
 #include <filesystem>
+#include <fstream>
+#include <string>
+#include <system_error>
 #include <utility>
 
 #include <fmt/core.h>
@@ -339,6 +343,21 @@ void Process::answer(Error error, std::span<const std::byte> result, const std::
   const AnswerHead head{error, static_cast<std::uint32_t>(result.size()), printed.size(), tail.size()};
   static_cast<void>(write_all(std::as_bytes(std::span(&head, 1))) && write_all(result) &&
                     write_all(std::as_bytes(std::span(printed))) && write_all(tail));
+}
+
+bool Process::is_one_thread() const {
+  namespace fs = std::filesystem;
+  std::error_code error;
+  if (caller_ == 0) return false;  // nobody knows
+  const fs::path threads = fmt::format("/proc/{}/task", caller_);
+  std::size_t count = 0;
+  for (fs::directory_iterator at(threads, error); !error && at != fs::directory_iterator();
+       at.increment(error))
+    ++count;
+  if (error || count != 1) return false;
+  std::ifstream children(threads / std::to_string(caller_) / "children");
+  std::string first;
+  return children.good() && !(children >> first);
 }
 
 void Process::read_status() {

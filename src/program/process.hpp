@@ -65,6 +65,8 @@ class Process {
   /// A process that has gone takes no answer: then nothing happens.
   void answer(Error error, std::span<const std::byte> result, const std::string& printed,
               std::span<const std::byte> tail);
+  /// It has no other thread than the one that calls, and no process that it has started.
+  [[nodiscard]] bool is_one_thread() const;
   /// Waits for the program's end. As waitpid() gives it.
   int wait();
 

@@ -36,6 +36,9 @@ class Application {
   /// The file of the next run's device memory (workload/device_memory.hpp), for applications that share it
   /// with another process; asked for once per run, before it. It stays the application's.
   [[nodiscard]] virtual int memory_file() { return workload::DeviceMemory::kNoFile; }
+  /// Its host program may write to that memory while it waits for the device, as another of its threads
+  /// could.
+  [[nodiscard]] virtual bool writes_while_it_waits() const { return false; }
   /// Takes what its kernels print in place of standard output; nullptr: nobody does.
   [[nodiscard]] virtual emulator::PrintSink* print_sink() { return nullptr; }
   /// Of the next run, for applications that go on after faults of their kernels; asked for once per run,

@@ -234,6 +234,11 @@ Cycle Context::next_event() const {
   return next;
 }
 
+bool Context::waits_for_kernels() const {
+  if (next_event() != kNever || !running_ || application_->writes_while_it_waits()) return false;
+  return program_.done() || (waiting_ && waiting_->first != WaitFor::What::HostTime);
+}
+
 void Context::kernel_began(StreamId id) {
   if ((id & DeviceLaunches::kChild) != 0) device_launches_->began(id & ~DeviceLaunches::kChild);
 }
@@ -409,7 +414,7 @@ void Context::launch_raw(std::uint32_t module_id, const std::string& kernel, con
   config.textures_time = textures_time();
   const std::uint32_t ticket = config.ticket = device_launches_->new_ticket();
   std::unique_ptr<workload::KernelSource> source = make_kernel(loaded, *info, std::move(config));
-  check_fits(*source, spec.cooperative);
+  check_fits(*source);
   const bool family = source->launches();
   Stream& in = enter(spec.stream);
   if (family) device_launches_->begin_family(ticket, spec.stream);
@@ -444,7 +449,7 @@ void Context::check_tensor_units(const emulator::KernelInfo& kernel) const {
                   name_, kernel.code.name, product->line, config.name));
 }
 
-void Context::check_fits(const workload::KernelSource& kernel, bool cooperative) const {
+void Context::check_fits(const workload::KernelSource& kernel) const {
   const workload::BlockResources need = kernel.resources();
   const arch::SmConfig& sm = device_.config().sm;
   const arch::Occupancy occupancy =
@@ -457,8 +462,9 @@ void Context::check_fits(const workload::KernelSource& kernel, bool cooperative)
                     name_, kernel.name(), device_.config().name, need.threads, need.registers_per_thread,
                     need.shared_bytes, occupancy.limited_by, sm.max_threads, sm.registers, sm.shared_bytes));
   }
+  if (!kernel.is_cooperative()) return;
   const std::uint64_t room = std::uint64_t{occupancy.blocks} * device_.config().sms;
-  if (cooperative && kernel.blocks() > room) {
+  if (kernel.blocks() > room) {
     throw UserError(fmt::format(
         "app {}: kernel {}: a cooperative launch of {} blocks; {} has room for {} at a time, {} on "
         "each of {} SMs (limited by {})",
@@ -468,10 +474,11 @@ void Context::check_fits(const workload::KernelSource& kernel, bool cooperative)
   const MostPlaces most = device_.most_places(app_);
   const std::uint32_t blocks = std::min(occupancy.blocks, most.blocks_per_sm);
   const std::uint64_t shared_room = std::uint64_t{blocks} * most.sms;
-  if (cooperative && kernel.blocks() > shared_room) {
+  if (kernel.blocks() > shared_room) {
     throw UserError(
         fmt::format("policy {}: app {}: kernel {}: a cooperative launch of {} blocks, which have to be "
-                    "resident together; the policy has room for {} at a time, {} on each of {} SMs",
+                    "resident together; "
+                    "the policy has room for {} at a time, {} on each of {} SMs",
                     most.choice, name_, kernel.name(), kernel.blocks(), shared_room, blocks, most.sms));
   }
 }

@@ -55,6 +55,8 @@ class Context final : public Host {
   [[nodiscard]] StreamId host_stream(StreamId stream) const;
   [[nodiscard]] AppId app() const { return app_; }
   [[nodiscard]] const std::string& name() const { return name_; }
+  /// Neither the host program nor a copy does anything before a kernel has ended.
+  [[nodiscard]] bool waits_for_kernels() const;
 
   // For DeviceLaunches
   /// Throws UserError for a kernel that could not be compiled, or that the machine lacks units for.
@@ -238,7 +240,7 @@ class Context final : public Host {
   void check_tensor_units(const emulator::KernelInfo& kernel) const;
   /// Throws UserError when no SM of the machine can hold a block, or a cooperative launch has more than all
   /// SMs can hold together, or than whoever shares the machine gives the application at best.
-  void check_fits(const workload::KernelSource& kernel, bool cooperative = false) const;
+  void check_fits(const workload::KernelSource& kernel) const;
   /// Throws UserError when a matrix product holds a tensor unit for longer than an SM can book.
   void check_products(const workload::KernelSource& kernel) const;
 

@@ -58,7 +58,7 @@ std::uint32_t BlockTable::present() const {
 
 Block& BlockTable::admit(arch::KernelSlot kernel, std::uint32_t residency,
                          std::unique_ptr<workload::BlockStream> stream, Cycle start,
-                         const BlockContext* context) {
+                         const BlockContext* context, Cycle delay) {
   const workload::BlockResources& resources = kernels_[kernel].resources;
   GPUMUX_CHECK(fits(resources) && stream->warps() <= resources.warps() && stream->warps() <= 64);
   std::size_t index = 0;
@@ -76,7 +76,8 @@ Block& BlockTable::admit(arch::KernelSlot kernel, std::uint32_t residency,
   block.registers = registers_of(resources);
   block.shared_bytes = shared_of(resources);
   block.alive = stream->warps();
-  block.last_time = block.began = start;
+  block.began = start;
+  block.last_time = start + delay;
   block.warps.reserve(stream->warps());
   block.stream = std::move(stream);
   used_.threads += block.threads;
@@ -105,7 +106,7 @@ Block& BlockTable::admit(arch::KernelSlot kernel, std::uint32_t residency,
     warp.resident = warp.alive = true;
     warp.starved = true;  // until the first records and fetch
     warp.wake = kNever;
-    warp.sync_until = start + config_.block_launch_latency;  // first fetch
+    warp.sync_until = delay + start + config_.block_launch_latency;  // first fetch
     if (context != nullptr) warp.sync_until += context->restore;
     block.warps.push_back(static_cast<std::uint16_t>(free));
     const workload::WarpStream& source = block.stream->stream(w);

@@ -103,11 +103,11 @@ class BlockTable {
   // --- a block's life -----------------------------------------------------------------------------
   /// Takes a block in, of a bound kernel, for which fits() holds. Its warps get the lowest free slots in the
   /// order of their numbers, wait for their first fetch, and may be fetched from sync_until on: `start` +
-  /// config.block_launch_latency. A block without warps ends at `start`.
+  /// `delay` + config.block_launch_latency. A block without warps ends at `start` + `delay`.
   /// `context`: of a block that goes on.
   Block& admit(arch::KernelSlot kernel, std::uint32_t residency,
                std::unique_ptr<workload::BlockStream> stream, Cycle start,
-               const BlockContext* context = nullptr);
+               const BlockContext* context = nullptr, Cycle delay = 0);
   /// A warp has issued its last instruction. This may open barriers, or end the block.
   Released exits(std::uint32_t slot, Cycle now);
   /// A warp arrives at barrier `number` (modulo 16), which opens after `expected` arrivals; 0: when all warps

@@ -35,6 +35,7 @@ void Sm::State::bind(KernelSlot slot, const KernelContext& context) {
   stage.bind(slot, *timing, &counters[slot], context.app);
   if (view) view->bind(slot, phase_numbers(config, {context.table, context.table + context.table_size}));
   gate.begin(slot, now_);
+  gate.spare(slot, context.cooperative);
   triggers.begin(slot);
   warp_samples[slot] = {};
 }
@@ -54,12 +55,12 @@ void Sm::State::choose_carveout(Cycle now) {
 
 void Sm::State::launch(KernelSlot slot, std::uint32_t residency,
                        std::unique_ptr<workload::BlockStream> stream, Cycle start,
-                       const BlockContext* context) {
+                       const BlockContext* context, Cycle delay) {
   const AppId app = stage.kernel(slot).app;
   const bool first_of_app = table.resident_of(app) == 0;
   account(known_now());
   if (table.empty()) stage.begin(start);
-  Block& block = table.admit(slot, residency, std::move(stream), start, context);
+  Block& block = table.admit(slot, residency, std::move(stream), start, context, delay);
   rare_next = std::min(rare_next, table.next_end());
   if (table.resident(slot) == 1) choose_carveout(start);
   if (memory_controlled && first_of_app) memory_arrived(app, start);

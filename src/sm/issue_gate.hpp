@@ -33,6 +33,12 @@ class IssueGate {
   /// Warps of all kernels together that may issue at a time; 0: all.
   void limit_all_warps(std::uint32_t warps) { all_warp_limit_ = warps; }
   [[nodiscard]] std::uint32_t all_warp_limit() const { return all_warp_limit_; }
+  /// Limits of warps do not hold the kernel's, nor count them.
+  void spare(arch::KernelSlot kernel, bool spared) {
+    spared_ = spared ? spared_ | bit(kernel) : spared_ & ~bit(kernel);
+  }
+  /// Such kernels, as bits.
+  [[nodiscard]] std::uint32_t spared() const { return spared_; }
   /// It matters which of the kernel's warps run or wait at a barrier.
   [[nodiscard]] bool concerns_warps(arch::KernelSlot kernel) const {
     return all_warp_limit_ != 0 || (warp_limited_ >> kernel & 1U) != 0;
@@ -114,6 +120,7 @@ class IssueGate {
 
   std::array<std::uint32_t, arch::kMaxKernelSlots> warp_limit_{};
   std::uint32_t warp_limited_ = 0;
+  std::uint32_t spared_ = 0;
   std::uint32_t all_warp_limit_ = 0;
   std::uint32_t forbidden_ = 0, limited_ = 0, spent_ = 0, completions_ = 0;
   std::uint32_t yielding_ = 0, held_ = 0;  // whose budget yields; of these, those that wait for others

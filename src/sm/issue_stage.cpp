@@ -125,12 +125,12 @@ void IssueStage::admit(std::uint32_t changed, const IssueGate& gate, Cycle now) 
     const bool open = gate.open(warp.kernel) && table_.block(warp.block).may_issue();
     scheduler.allowed = open ? scheduler.allowed | bit : scheduler.allowed & ~bit;
   }
-  for (std::uint32_t limited_kernels = changed & gate.warp_limited(); limited_kernels != 0;
+  for (std::uint32_t limited_kernels = changed & gate.warp_limited() & ~gate.spared(); limited_kernels != 0;
        limited_kernels &= limited_kernels - 1) {
     const auto kernel = static_cast<arch::KernelSlot>(std::countr_zero(limited_kernels));
     admit_oldest(std::uint32_t{1} << kernel, gate.warp_limit(kernel));
   }
-  if (gate.all_warp_limit() != 0) admit_oldest(~0U, gate.all_warp_limit());
+  if (gate.all_warp_limit() != 0) admit_oldest(~gate.spared(), gate.all_warp_limit());
   for (std::uint32_t s = 0; s < count_; ++s) look_again(s, now);
 }
 

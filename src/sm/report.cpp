@@ -50,6 +50,22 @@ std::string Sm::State::whereabouts(KernelSlot slot, std::uint32_t most) {
   return text;
 }
 
+bool Sm::State::waits_for_others(KernelSlot slot) {
+  for (const std::uint8_t index : table.order()) {
+    Block& block = table.block(index);
+    if (block.kernel != slot) continue;
+    if (!block.may_issue() || block.alive == 0 || !block.stream) return false;
+    bool some = false;
+    for (std::uint32_t w = 0; w < block.stream->warps(); ++w) {
+      const workload::Outlook outlook = block.stream->outlook(w);
+      if (outlook == workload::Outlook::GoesOn) return false;
+      some = some || outlook == workload::Outlook::Waits;
+    }
+    if (!some) return false;
+  }
+  return true;
+}
+
 std::string Sm::State::describe_waits(const WaitNames& names) const {
   std::string out;
   const auto block_text = [&](const Block& block) {

@@ -14,8 +14,8 @@ void Sm::bind_kernel(KernelSlot slot, const KernelContext& context) { state_->bi
 bool Sm::fits(const workload::BlockResources& resources) const { return state_->table.fits(resources); }
 
 void Sm::launch_block(KernelSlot slot, std::uint32_t residency, std::unique_ptr<workload::BlockStream> block,
-                      Cycle start, const BlockContext* context) {
-  state_->launch(slot, residency, std::move(block), start, context);
+                      Cycle start, const BlockContext* context, Cycle delay) {
+  state_->launch(slot, residency, std::move(block), start, context, delay);
 }
 
 std::uint32_t Sm::resident_blocks(KernelSlot slot) const { return state_->table.resident(slot); }
@@ -108,6 +108,8 @@ void Sm::reset_counters(KernelSlot slot) {
 arch::SchedulerCounters Sm::scheduler_counters() const { return state_->stage.counters(state_->known_now()); }
 
 std::string Sm::whereabouts(KernelSlot slot, std::uint32_t most) { return state_->whereabouts(slot, most); }
+
+bool Sm::waits_for_others(KernelSlot slot) { return state_->waits_for_others(slot); }
 
 std::string Sm::describe_waits(const WaitNames& names) const { return state_->describe_waits(names); }
 

@@ -38,6 +38,9 @@ struct KernelContext {
   std::shared_ptr<const TimingTable> timing;
   /// The SM refills its blocks itself while it runs: KernelSource::refills_independently().
   bool refills_independently = false;
+  /// Limits of warps leave the kernel out: its warps may wait for each other without a barrier that the SM
+  /// knows.
+  bool cooperative = false;
 };
 
 /// A block that ended or left in the last window. Its stream is handed over with it: streams of an
@@ -72,9 +75,10 @@ class Sm final : public arch::SmControl {
   /// True when registers, shared memory, threads, warps and block slots suffice for one more block.
   [[nodiscard]] bool fits(const workload::BlockResources& resources) const;
   /// The block's warps can issue from `start` + block_launch_latency on. fits() must hold.
-  /// `context`: of one that was stopped, here or elsewhere, and goes on.
+  /// `context`: of one that was stopped, here or elsewhere, and goes on. `delay`: the block takes its place
+  /// at `start`, and its warps begin so many cycles later.
   void launch_block(KernelSlot slot, std::uint32_t residency, std::unique_ptr<workload::BlockStream> block,
-                    Cycle start, const BlockContext* context = nullptr);
+                    Cycle start, const BlockContext* context = nullptr, Cycle delay = 0);
   /// Those of the kernel leave at once, as dropped ones do, for good. One that has been asked to leave does
   /// so as it was asked to.
   void kill_blocks(KernelSlot slot);
@@ -153,6 +157,9 @@ class Sm final : public arch::SmControl {
   [[nodiscard]] std::string describe_waits(const WaitNames& names = {}) const;
   /// Where the kernel's warps here are, a line for each of `most` at most. Ends the use of their streams.
   [[nodiscard]] std::string whereabouts(KernelSlot slot, std::uint32_t most);
+  /// Each of the kernel's blocks here waits for what others do, and none of them will end or leave
+  /// (workload::Outlook). True where it has none.
+  [[nodiscard]] bool waits_for_others(KernelSlot slot);
   /// A number that changes whenever anything makes progress (an issue, a reply).
   [[nodiscard]] std::uint64_t progress() const;
   /// Credits scheduler and stall cycles of an SM that was left asleep up to `until`, as if it had run.

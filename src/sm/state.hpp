@@ -34,7 +34,7 @@ struct Sm::State {
   // --- blocks.cpp -------------------------------------------------------------------------------
   void bind(KernelSlot slot, const KernelContext& context);
   void launch(KernelSlot slot, std::uint32_t residency, std::unique_ptr<workload::BlockStream> stream,
-              Cycle start, const BlockContext* context);
+              Cycle start, const BlockContext* context, Cycle delay);
   void choose_carveout(Cycle now);
   void warp_exits(std::uint32_t slot, Cycle now);
   void arrive(std::uint32_t slot, const TimedInst& inst, Cycle now);
@@ -171,6 +171,7 @@ struct Sm::State {
   // --- report.cpp -------------------------------------------------------------------------------
   [[nodiscard]] std::string describe_waits(const WaitNames& names) const;
   [[nodiscard]] std::string whereabouts(KernelSlot slot, std::uint32_t most);
+  [[nodiscard]] bool waits_for_others(KernelSlot slot);
   void check_drained(bool credits_home) const;
 
   arch::KernelCounters& count(KernelSlot kernel) { return counters[kernel]; }

@@ -22,6 +22,7 @@ class ReplayStream final : public BlockStream {
   ReplayStream(std::unique_ptr<BlockStream> inside, const std::vector<isa::StaticInst>& table);
   void refill(std::uint32_t warp, std::uint32_t wanted) override;
   [[nodiscard]] std::string whereabouts(std::uint32_t warp) override { return inside_->whereabouts(warp); }
+  [[nodiscard]] Outlook outlook(std::uint32_t warp) override { return inside_->outlook(warp); }
   void moved(SmId sm) override { inside_->moved(sm); }
   [[nodiscard]] bool may_restart(std::span<const std::uint32_t> left) const override;
   /// All warps stand before their first instruction again. What was read of stream() is void.

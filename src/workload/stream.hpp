@@ -94,6 +94,10 @@ struct WarpStream {
   [[nodiscard]] std::uint32_t available() const { return static_cast<std::uint32_t>(end - next); }
 };
 
+/// What will become of a warp if memory stays as it is. Waits: it is at a barrier, or in a loop that changes
+/// nothing, so that only another warp or the host can release it.
+enum class Outlook : std::uint8_t { GoesOn, Waits, Ended };
+
 /// A resident thread block: one stream per warp.
 class BlockStream {
  public:
@@ -106,6 +110,9 @@ class BlockStream {
   /// Where a warp that has not ended is, with what it waits for, for the report of an endless kernel; may be
   /// empty. Nothing may be refilled afterwards.
   [[nodiscard]] virtual std::string whereabouts(std::uint32_t /*warp*/) { return {}; }
+  /// Of a warp, from where its stream ends. Waits is proven, GoesOn is not. Called between windows; changes
+  /// nothing.
+  [[nodiscard]] virtual Outlook outlook(std::uint32_t /*warp*/) { return Outlook::GoesOn; }
   /// The block may begin anew: it has issued nothing after which it could not, as far as that is known.
   /// `left`: records that each warp has been given and has not issued.
   [[nodiscard]] virtual bool may_restart(std::span<const std::uint32_t> /*left*/) const { return false; }
@@ -159,6 +166,8 @@ class KernelSource {
   [[nodiscard]] virtual bool has_notices() const { return false; }
   /// Its threads may launch kernels, or make streams for them.
   [[nodiscard]] virtual bool launches() const { return false; }
+  /// Its blocks may wait for each other, so that all that have not ended have to be resident at a time.
+  [[nodiscard]] virtual bool is_cooperative() const { return false; }
   /// Any block may be begun anew at any time, as far as that is known before it runs. May take long.
   [[nodiscard]] virtual bool is_idempotent() { return false; }
   /// Text of a pc for reports ("kernel+12 ld.global.f32 ...").

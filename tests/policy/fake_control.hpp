@@ -22,8 +22,9 @@ class FakeControl final : public Control {
 
   /// The kernel's slot is its place in the order of arrival, and so is its application unless one is named.
   KernelSlot arrive(Mechanism& policy, workload::BlockResources resources, std::uint64_t blocks,
-                    std::optional<AppId> app = {}) {
+                    std::optional<AppId> app = {}, bool cooperative = false) {
     RunningKernel kernel;
+    kernel.cooperative = cooperative;
     kernel.slot = static_cast<KernelSlot>(arrivals_);
     kernel.app = app.value_or(static_cast<AppId>(arrivals_));
     kernel.arrival = arrivals_++;

@@ -7,6 +7,7 @@
 #include "fake_control.hpp"
 #include "policy/preemption/kernel_scheduler.hpp"
 #include "policy/settings.hpp"
+#include "policy/sm_division.hpp"
 
 namespace gpumux::policy {
 namespace {
@@ -415,6 +416,98 @@ TEST(Priority, TheHighestGetsWhatItNeedsTheNextWhatRemains) {
   EXPECT_EQ(control.sms_serving(high), 3U);
   control.end(*policy, high);
   EXPECT_EQ(control.sms_serving(low), 3U);
+}
+
+// --- cooperative grids -------------------------------------------------------------------------------------
+
+RunningKernel kernel_of(std::uint64_t blocks, bool cooperative, bool resident) {
+  RunningKernel kernel;
+  kernel.resources = kBlock;
+  kernel.blocks_total = blocks;
+  kernel.blocks_dispatched = resident ? blocks : 0;
+  kernel.max_blocks_per_sm = 6;
+  kernel.cooperative = cooperative;
+  return kernel;
+}
+
+TEST(SmDivision, ACooperativeGridHasAllThatItNeedsOrNothing) {
+  using Sms = std::vector<std::uint32_t>;
+  const RunningKernel other = kernel_of(1000, false, true);
+  const auto grid = [](std::uint64_t blocks, bool resident) { return kernel_of(blocks, true, resident); };
+  for (const bool smart : {false, true}) {
+    EXPECT_EQ(divide_sms({other, grid(48, false)}, 16, smart), (Sms{8, 8})) << "half of the machine holds it";
+    EXPECT_EQ(divide_sms({other, grid(49, false)}, 16, smart), (Sms{16, 0}));
+    EXPECT_EQ(divide_sms({other, grid(49, true)}, 16, smart), (Sms{7, 9}));
+    EXPECT_EQ(divide_sms({grid(49, true), other, other}, 16, smart), (Sms{9, 4, 3}));
+    EXPECT_EQ(divide_sms({grid(96, false)}, 16, smart), (Sms{16}));
+    // The older of two that cannot be there together goes first, but for one that is.
+    EXPECT_EQ(divide_sms({grid(90, false), grid(60, false)}, 16, smart)[1], 0U);
+    EXPECT_GE(divide_sms({grid(90, false), grid(60, false)}, 16, smart)[0], 15U);
+    EXPECT_EQ(divide_sms({grid(90, false), grid(60, true)}, 16, smart)[0], 0U);
+    EXPECT_GE(divide_sms({grid(90, false), grid(60, true)}, 16, smart)[1], 10U);
+  }
+  EXPECT_FALSE(is_torn(other, 0));
+  EXPECT_TRUE(is_torn(grid(13, false), 2));
+  EXPECT_FALSE(is_torn(grid(12, false), 2));
+}
+
+TEST(CooperativeGrids, LoseAllTheirSmsWhereOneIsTaken) {
+  for (const char* text : {"time-slice:slice=1000,preempt=switch", "time-slice:slice=1000,preempt=chimera",
+                           "priority:levels=1/2,preempt=switch"}) {
+    FakeControl control(4);
+    const auto policy = make(text);
+    const KernelSlot grid = control.arrive(*policy, kBlock, 24, AppId{0}, true);
+    fill(control, grid, 6, 100);
+    control.kernel(grid).blocks_dispatched = 24;
+    control.arrive(*policy, kBlock, 6, AppId{1});  // one SM holds them
+    control.time = 1000;
+    policy->alarm(control);
+    EXPECT_EQ(control.stopped.size(), 24U) << text;
+    EXPECT_TRUE(control.dropped.empty()) << text;
+    EXPECT_EQ(control.sms_serving(grid), 0U) << text;
+  }
+}
+
+TEST(CooperativeGrids, AreNeverFlushed) {
+  for (const char* text :
+       {"time-slice:slice=1000,preempt=flush", "time-slice:slice=1000,preempt=flush-strict",
+        "time-slice:slice=1000,preempt=drain"}) {
+    FakeControl control(4);
+    const auto policy = make(text);
+    const KernelSlot grid = control.arrive(*policy, kBlock, 24, AppId{0}, true);
+    fill(control, grid, 6, 100);
+    control.kernel(grid).blocks_dispatched = 24;
+    control.kernel(grid).idempotent = true;
+    control.arrive(*policy, kBlock, 1000, AppId{1});
+    control.time = 1000;
+    policy->alarm(control);
+    EXPECT_TRUE(control.stopped.empty()) << text;
+    EXPECT_TRUE(control.dropped.empty()) << text;
+    EXPECT_EQ(number_of(policy->report(control), "preempted_blocks_drained"), 24) << text;
+  }
+}
+
+TEST(CooperativeGrids, KeepTheSmsThatTheyNeedBesideEquals) {
+  FakeControl control(4);
+  const auto policy = make("smart-even:preempt=switch");
+  const KernelSlot grid = control.arrive(*policy, kBlock, 18, {}, true);  // three SMs hold them
+  EXPECT_EQ(control.sms_serving(grid), 3U);
+  fill(control, grid, 6, 100);
+  control.kernel(grid).blocks_dispatched = 18;
+  const KernelSlot other = control.arrive(*policy, kBlock, 1000);
+  EXPECT_EQ(control.sms_serving(grid), 3U);
+  EXPECT_EQ(control.sms_serving(other), 1U);
+  EXPECT_TRUE(control.stopped.empty());
+}
+
+TEST(CooperativeGrids, OfLessPriorityHaveNoPartOfWhatTheyNeed) {
+  FakeControl control(4);
+  const auto policy = make("priority:levels=3/2/1,preempt=drain");
+  control.arrive(*policy, kBlock, 12);  // two SMs
+  const KernelSlot grid = control.arrive(*policy, kBlock, 18, {}, true);
+  const KernelSlot last = control.arrive(*policy, kBlock, 1000);
+  EXPECT_EQ(control.sms_serving(grid), 0U);
+  EXPECT_EQ(control.sms_serving(last), 2U);
 }
 
 TEST(Mps, EachApplicationKeepsToItsOwnSms) {

@@ -153,6 +153,15 @@ TEST(Growth, VictimsAreTriedInTheirOrder) {
   EXPECT_EQ(next_growth(kQosSm, tenants)->victim, 3U) << "one without a goal comes first";
 }
 
+TEST(Growth, ACooperativeGridGivesNone) {
+  std::vector<Tenant> tenants = {tenant(256, 4, 100, 90), tenant(256, 4, 0, 50)};
+  tenants[1].everywhere = 100;
+  ASSERT_TRUE(next_growth(kQosSm, tenants));
+  EXPECT_EQ(next_growth(kQosSm, tenants)->victim, 1U);
+  tenants[1].gives = false;
+  EXPECT_FALSE(next_growth(kQosSm, tenants));
+}
+
 // --- SMs that change hands -------------------------------------------------------------------------------
 
 TEST(HillClimbing, WhoMissesItsGoalGetsAnSm) {
@@ -342,6 +351,20 @@ TEST(Qos, ABlockChangesHandsWhereAGoalIsMissed) {
   off.control.blocks_on[SmId{0}] = {{.kernel = 0, .residency = 1}, {.kernel = 1, .residency = 2}};
   off.epoch({800'000, 50'000});
   EXPECT_TRUE(off.control.stopped.empty());
+}
+
+TEST(Qos, BlocksOfACooperativeGridStay) {
+  for (const bool cooperative : {false, true}) {
+    FakeControl control(4);
+    const auto policy = create(parse_choice("qos-rollover"));
+    const KernelSlot first = control.arrive(*policy, kQosBlock, 32, {}, cooperative);
+    for (std::uint32_t sm = 0; sm < 4; ++sm)
+      for (std::uint32_t i = 0; i < 8; ++i)
+        control.blocks_on[static_cast<SmId>(sm)].push_back({.kernel = first, .residency = sm * 8 + i});
+    control.arrive(*policy, kQosBlock, 1000);
+    EXPECT_LT(control.limit(3, first), 8U);
+    EXPECT_EQ(control.stopped.empty(), cooperative);
+  }
 }
 
 TEST(Qos, AKernelThatComesAgainFindsItsPlace) {

@@ -190,6 +190,16 @@ TEST(BlockTable, ABlockWithoutWarpsEndsAtItsStart) {
   EXPECT_EQ(at.ends(9), (std::vector<Cycle>{9}));
 }
 
+TEST(BlockTable, ADelayedBlockHasItsPlaceAtOnce) {
+  Table at;
+  const Block& block = at.table.admit(0, 0, stream(2), 9, nullptr, 30);
+  EXPECT_EQ(at.table.resident(0), 1U);
+  for (const std::uint16_t slot : block.warps) EXPECT_EQ(at.table.warp(slot).sync_until, 9U + 30 + 7);
+  at.table.admit(0, 1, stream(0), 9, nullptr, 30);
+  EXPECT_TRUE(at.ends(38).empty());
+  EXPECT_EQ(at.ends(39), (std::vector<Cycle>{39}));
+}
+
 TEST(BlockTable, LimitsAreKeptUntilAnotherKernelComes) {
   Table at;
   at.table.set_limit(0, 3);

@@ -240,6 +240,25 @@ TEST(IssueStage, ALimitOfWarpsLeavesTheOldest) {
   EXPECT_EQ(at.log, (Log{{0, 0}, {0, 4}, {1, 5}, {1, 9}}));
 }
 
+TEST(IssueStage, ALimitOfWarpsLeavesASparedKernelOut) {
+  for (const bool of_kernel : {true, false}) {
+    Stage<> at(mixed());
+    IssueGate gate;
+    gate.limit_warps(0, of_kernel ? 1 : 0);
+    gate.limit_all_warps(of_kernel ? 0 : 1);
+    gate.spare(0, true);
+    at.launch({code({0}), code({0})}, 0, 0);
+    at.launch({code({0}), code({0})}, 0, 1);
+    at.stage.admit(0b11, gate, 0);
+    at.run(4);
+    // Of the other kernel all warps, or one: those of the spared one do not count.
+    EXPECT_EQ(at.log.size(), of_kernel ? 4U : 3U);
+    at.stage.admit(0b11, gate, 4);
+    at.run(8);
+    EXPECT_EQ(at.log.size(), 4U);
+  }
+}
+
 TEST(IssueStage, AReleasedWarpWaitsForItsCycle) {
   arch::MachineConfig config = plain_machine();
   config.sm.barrier_latency = 6;

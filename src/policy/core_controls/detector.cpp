@@ -108,6 +108,12 @@ std::optional<double> CoreDetector::measure_each(const Control& control, SmId sm
 
 void CoreDetector::begin_search(Control& control) {
   if (phase_ != Phase::Resting) search_cycles_ += control.now() - search_begin_;
+  // A paused SM would hold up the whole grid, and with it the samples of the others.
+  if (std::any_of(control.kernels().begin(), control.kernels().end(),
+                  [](const RunningKernel& kernel) { return kernel.cooperative; })) {
+    phase_ = Phase::Resting;
+    return set_active(control, control.config().sms, SmDuty::Serves);
+  }
   search_ = make_search_(control.config().sms);
   const RunningKernel* kernel = with_blocks_left(control);
   if (kernel == nullptr) kernel = &control.kernels().back();

@@ -32,7 +32,7 @@ struct CoreSampling {
 /// that began together go on together. All have one period: an SM with its own would end it the sooner the
 /// faster it has been meanwhile at others' cost. Once the number is found, the others run their blocks to the
 /// end and have their power gated, until the next kernel. A search that has not come to an end when a kernel
-/// has no block left is given up, and all SMs serve.
+/// has no block left is given up, and all SMs serve. Beside a cooperative grid all serve, and none is begun.
 class CoreDetector final : public CoreControl {
  public:
   using MakeSearch = std::function<std::unique_ptr<CoreSearch>(std::uint32_t all)>;

@@ -5,6 +5,7 @@
 
 #include "base/error.hpp"
 #include "base/percentile.hpp"
+#include "policy/sm_division.hpp"
 
 namespace gpumux::policy {
 
@@ -154,9 +155,12 @@ Cycle KernelScheduler::next_limit(const View& view) const {
   return next;
 }
 
-void KernelScheduler::assign(Control& control, const std::vector<std::uint32_t>& shares) {
+void KernelScheduler::assign(Control& control, std::vector<std::uint32_t> shares) {
   places_.resize(control.config().sms);
   const std::vector<RunningKernel>& kernels = control.kernels();
+  for (std::size_t i = 0; i < kernels.size(); ++i)
+    if (shares[i] > 0 && resident_blocks(kernels[i]) > 0 && is_torn(kernels[i], shares[i]))
+      shares[i] = std::max(shares[i], sms_of(kernels[i].slot));
   std::vector<KernelSlot> order;
   for (const RunningKernel& kernel : kernels) {
     order.push_back(kernel.slot);
@@ -184,7 +188,7 @@ void KernelScheduler::assign(Control& control, const std::vector<std::uint32_t>&
     const std::uint32_t have = sms_of(kernels[i].slot);
     if (have <= shares[i]) continue;
     const std::size_t count = std::min<std::size_t>(have - shares[i], taken);
-    take(control, kernels[i], count);
+    take(control, kernels[i], taken_with(control, kernels[i], shares[i], count));
     taken -= count;
   }
   for (std::size_t i = 0; i < kernels.size(); ++i) {
@@ -201,6 +205,26 @@ void KernelScheduler::assign(Control& control, const std::vector<std::uint32_t>&
     }
   }
   control.set_dispatch_order(order);
+}
+
+std::size_t KernelScheduler::taken_with(const Control& control, const RunningKernel& kernel,
+                                        std::uint32_t share, std::size_t count) const {
+  if (!kernel.cooperative || share > 0) return count;
+  std::size_t held = 0;
+  std::size_t free = 0;
+  for (std::uint32_t sm = 0; sm < places_.size(); ++sm) {
+    if (places_[sm].holder() != kernel.slot) continue;
+    ++held;
+    const std::uint32_t resident = control.sm(sm).resident_blocks(kernel.slot);
+    if (places_[sm].changes || resident == 0) ++free;
+  }
+  return count <= free ? count : held;
+}
+
+Allowed KernelScheduler::allowed(const RunningKernel& kernel) const {
+  Allowed allowed = settings_.allowed();
+  if (kernel.cooperative) allowed = {allowed.switching, !allowed.switching, false};
+  return allowed;
 }
 
 void KernelScheduler::take(Control& control, const RunningKernel& kernel, std::size_t count) {
@@ -278,7 +302,7 @@ SmPlan KernelScheduler::plan(const Control& control, std::uint32_t sm, const Run
   const double limit = settings_.technique == "chimera"
                            ? static_cast<double>(settings_.limit.cycles(control.config()))
                            : kMostCost;
-  return plan_sm(sm, blocks, costs, settings_.allowed(), limit);
+  return plan_sm(sm, blocks, costs, allowed(kernel), limit);
 }
 
 bool KernelScheduler::may_be_flushed(const RunningKernel& kernel, const arch::ResidentBlock& block) const {

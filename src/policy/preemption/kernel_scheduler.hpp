@@ -41,7 +41,9 @@ class KernelScheduler {
   /// shares[i] SMs are to serve control.kernels()[i]; together no more than there are. SMs stay with their
   /// kernel where they can: of those beyond its share it loses what others lack. Those that are taken serve
   /// another kernel when the blocks have left.
-  void assign(Control& control, const std::vector<std::uint32_t>& shares);
+  /// A cooperative grid loses all its SMs where its share is 0. Where the share is not enough for the whole
+  /// grid, the grid keeps what it has.
+  void assign(Control& control, std::vector<std::uint32_t> shares);
   /// To be called at block_left() and block_ended(): hands the SM over if it is empty.
   void block_gone(Control& control, SmId sm);
   /// To be called at next_limit() or soon after: preemptions that are not done by then are late.
@@ -90,6 +92,12 @@ class KernelScheduler {
   void settle(const Control& control, std::uint32_t sm, bool done);
   void report_estimates(Report& to, Cycle limit) const;
   void take(Control& control, const RunningKernel& kernel, std::size_t count);
+  /// SMs that the kernel is to lose so that others get `count`: more where a cooperative grid has to leave.
+  [[nodiscard]] std::size_t taken_with(const Control& control, const RunningKernel& kernel,
+                                       std::uint32_t share, std::size_t count) const;
+  /// Blocks of a cooperative grid leave by one technique, or stay until all of them end: of those that begin
+  /// anew, others may have seen what they did.
+  [[nodiscard]] Allowed allowed(const RunningKernel& kernel) const;
   [[nodiscard]] SmPlan plan(const Control& control, std::uint32_t sm, const RunningKernel& kernel,
                             const KernelProgress& progress, bool may_drop) const;
   [[nodiscard]] KernelProgress progress_of(const Control& control, const RunningKernel& kernel) const;

@@ -27,6 +27,7 @@ bool wants_more(const Tenant& tenant) {
 
 /// Three conditions, in the order in which they are tried.
 bool may_give(const Tenant& tenant, std::uint32_t blocks, int condition) {
+  if (!tenant.gives) return false;
   if (tenant.everywhere <= blocks) return false;
   switch (condition) {
     case 0: return !tenant.has_goal;

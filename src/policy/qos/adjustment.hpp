@@ -19,6 +19,7 @@ struct Tenant {
   bool has_goal = false;
   double goal = 0;        // thread instructions per cycle; with a goal
   double history = 0;     // reached since it came
+  bool gives = true;      // blocks may be taken from it
   bool has_more = false;  // blocks that wait for a place
 };
 

@@ -197,7 +197,9 @@ class Qos final : public Policy {
     return limits;
   }
 
+  /// Blocks of a cooperative grid stay: those that are left would wait for them.
   void switch_beyond_limit(Control& control, std::uint32_t sm, const RunningKernel& kernel) {
+    if (kernel.cooperative) return;
     const arch::SmProbes& probes = probes_of(control, sm);
     std::vector<std::uint32_t> stay;  // the oldest first
     for (const arch::ResidentBlock& block : probes.blocks())
@@ -275,6 +277,7 @@ class Qos final : public Policy {
            .has_goal = has_goal(kernel.app),
            .goal = goals_[kernel.app].value_or(0),
            .history = progress_.history_ipc(kernel.app),
+           .gives = !kernel.cooperative,
            .has_more = kernel.blocks_dispatched < kernel.blocks_total || kernel.blocks_waiting > 0});
     }
     return all;
