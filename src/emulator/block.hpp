@@ -193,4 +193,7 @@ void fill_warp_rows(LaunchData& launch);
   return special >= isa::Special::Clock && special <= isa::Special::GlobalTimerHi;
 }
 
+/// Of an instruction at which lanes meet: those that it wants of the warp, or none (independent_threads.cpp).
+[[nodiscard]] LaneMask lanes_that_meet(const Warp& warp, const Op& op, LaneMask lanes);
+
 }  // namespace gpumux::emulator

@@ -162,7 +162,8 @@ class Rounds {
   std::uint32_t rounds_ = 0;
 };
 
-/// Of an instruction at which lanes meet: those that it wants, or none.
+}  // namespace
+
 LaneMask lanes_that_meet(const Warp& warp, const Op& op, LaneMask lanes) {
   unsigned which = 1;
   switch (op.inst->op) {
@@ -180,8 +181,6 @@ LaneMask lanes_that_meet(const Warp& warp, const Op& op, LaneMask lanes) {
   for (LaneMask rest = lanes; rest != 0; rest &= rest - 1) wanted |= masks[std::countr_zero(rest)];
   return wanted;
 }
-
-}  // namespace
 
 bool Block::yield_if_spinning(Warp& warp) {
   SpinWatch& spin = warp.spin;

@@ -165,6 +165,7 @@ workload::Outlook Block::outlook(std::uint32_t index) {
         repeats = true;
         return false;
       }
+      if (warp.split && (lanes_that_meet(warp, op, active) & warp.alive & ~active) != 0) return false;
       const LaneMask lanes = active & warp.pred(op.guard);
       if (lanes == 0) return true;
       looked = looked || looks(*op.inst);

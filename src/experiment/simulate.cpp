@@ -131,12 +131,12 @@ class Programs {
       if (!has_ended(i)) apps |= std::uint32_t{1} << i;
     return apps;
   }
-  /// Mask of those of them whose kernels have to end for that.
+  /// Mask of those of them whose kernels have to end for that by themselves.
   [[nodiscard]] std::uint32_t to_end_by_themselves() const {
     if (instructions_ != 0) return 0;
-    std::uint32_t apps = not_ended();
-    for (std::size_t i = 0; i < requests_.size(); ++i)
-      if (requests_[i].kill_at() != kNever) apps &= ~(std::uint32_t{1} << i);
+    const std::uint32_t apps = not_ended();
+    for (const auto& requests : requests_)
+      if (requests.kill_at() != kNever) return 0;  // that may help the others
     return apps;
   }
   /// Throws SimulationFault when an application gets nowhere, while all that have ended run again and again.
@@ -246,10 +246,7 @@ bool Programs::moves(std::size_t i, Rest& rest) {
   const auto app = static_cast<AppId>(i);
   const std::uint64_t instructions = std::exchange(rest.instructions, executed(i));
   const std::uint64_t blocks = std::exchange(rest.blocks, gpu_.block_moves(app));
-  const auto& kernels = std::as_const(gpu_).kernels();
-  const bool has_kernel =
-      std::any_of(kernels.begin(), kernels.end(), [app](const auto& kernel) { return kernel.app == app; });
-  return !has_kernel || rest.blocks != blocks ||
+  return !gpu_.has_kernel(app) || rest.blocks != blocks ||
          (rest.instructions != instructions && !gpu_.stands_still(app));
 }
 

@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <numeric>
 #include <optional>
+#include <span>
 #include <utility>
 #include <vector>
 
@@ -67,10 +68,17 @@ std::optional<std::size_t> WorkDistributor::next_admitted(const Mechanisms& mech
 bool WorkDistributor::is_kept_waiting(const Submitted& submitted, const Mechanisms& mechanisms) const {
   // A kernel that launches others may wait for them.
   if ((submitted.stream & runtime::DeviceLaunches::kChild) != 0) return false;
-  return std::any_of(running_.begin(), running_.end(), [&](const RunningKernel& kernel) {
-    if (!waits_for_places(kernel) || !mechanisms.waits_behind(submitted.context->app(), kernel.app))
-      return false;
-    return submitted.source->is_cooperative() || (small_shares_ >> kernel.slot & 1U) != 0;
+  const AppId app = submitted.context->app();
+  return std::any_of(running_.begin(), running_.end(), [&](const RunningKernel& grid) {
+    if (!waits_for_places(grid) || !mechanisms.waits_behind(app, grid.app)) return false;
+    if (submitted.source->is_cooperative()) return true;
+    // The grid waits for kernels before it, and one of these may wait for the new one.
+    const bool may_be_waited_for =
+        std::any_of(running_.begin(), running_.end(), [&](const RunningKernel& other) {
+          return other.app == app && other.slot != grid.slot && other.arrival < grid.arrival &&
+                 policy::resident_blocks(other) != 0;
+        });
+    return (small_shares_ >> grid.slot & 1U) != 0 && !may_be_waited_for;
   });
 }
 
@@ -109,6 +117,7 @@ bool WorkDistributor::place_grid(RunningKernel& grid, Mechanisms& mechanisms) {
     return true;
   }
   if (sum(places.most) >= blocks) {
+    grid_is_alone_since_ = kNever;
     reserve(grid, places, blocks);
   } else {
     refuse_if_never(grid, places, mechanisms);
@@ -116,14 +125,18 @@ bool WorkDistributor::place_grid(RunningKernel& grid, Mechanisms& mechanisms) {
   return false;
 }
 
-bool WorkDistributor::others_go_first(std::size_t order, const policy::BlockScheduler& blocks) {
+bool WorkDistributor::others_go_first(std::size_t order, policy::BlockScheduler& blocks) {
   if (takes_turns_) return false;
-  for (std::size_t i = 0; i < order; ++i)
-    for (std::uint32_t sm = 0; sm < parts_.sms(); ++sm)
-      if (duties_[sm].duty == policy::SmDuty::Serves && parts_.now() >= duties_[sm].powered_at &&
-          parts_.sm(sm).resident_blocks(dispatch_order_[i]) < blocks.most_blocks() &&
-          has_room_for(static_cast<SmId>(sm), i))
+  for (std::uint32_t i = 0; i < parts_.sms(); ++i) {
+    const auto sm = static_cast<SmId>(i);
+    if (duties_[sm].duty != policy::SmDuty::Serves || parts_.now() < duties_[sm].powered_at ||
+        parts_.is_ahead(i))
+      continue;
+    for (std::size_t before = 0; before < order; ++before)
+      if (has_room_for(sm, before) &&
+          blocks.choose(sm, parts_.settled_sm(i), std::span(&dispatch_order_[before], 1)))
         return true;
+  }
   return false;
 }
 
@@ -137,12 +150,12 @@ WorkDistributor::Places WorkDistributor::places_of(const RunningKernel& grid,
   for (std::uint32_t i = 0; i < parts_.sms(); ++i) {
     const auto id = static_cast<SmId>(i);
     const sm::Sm& sm = parts_.sm(i);
-    if (duties_[id].duty != policy::SmDuty::Serves || is_held_back(sm, grid)) continue;
+    if (duties_[id].duty != policy::SmDuty::Serves) continue;
     const std::uint32_t resident = sm.resident_blocks(grid.slot);
     const std::uint32_t limit =
         std::min({sm.block_limit(grid.slot), scheduler.most_blocks(), grid.max_blocks_per_sm});
     places.most[i] = limit - std::min(limit, resident);
-    if (parts_.now() < duties_[id].powered_at || parts_.is_ahead(i)) continue;
+    if (parts_.now() < duties_[id].powered_at || parts_.is_ahead(i) || is_held_back(sm, grid)) continue;
     // Blocks that are to leave count: they go back to this grid's others.
     places.free[i] = fitting(capacity, taken(id, order), each, places.most[i]);
   }

@@ -75,8 +75,12 @@ class Gpu final : public runtime::Device, public policy::Control {
   /// Applications (a mask) that are to end by themselves, which they cannot when their blocks wait for what
   /// nobody will do: advance() then throws SimulationFault. Without a call: none.
   void expect_ends_of(std::uint32_t apps) { watchdog_.expect_ends_of(apps); }
-  /// Its blocks wait for each other, as far as that can be proven (WorkDistributor::stands_still()).
-  [[nodiscard]] bool stands_still(AppId app) const { return work_.stands_still(app); }
+  /// Its blocks wait for each other, as far as that can be proven (WorkDistributor::activity()).
+  [[nodiscard]] bool stands_still(AppId app) const {
+    return work_.activity(app) == WorkDistributor::Activity::StandsStill;
+  }
+  /// One of the application's kernels runs, or waits to be admitted.
+  [[nodiscard]] bool has_kernel(AppId app) const { return work_.has_kernel(app); }
   /// Changes when a block of its running kernels begins, leaves or ends.
   [[nodiscard]] std::uint64_t block_moves(AppId app) const { return work_.block_moves(app); }
   /// Cycles after which the mechanisms have had time to serve a kernel.

@@ -10,18 +10,25 @@
 
 namespace gpumux::machine {
 
-bool WorkDistributor::stands_still(AppId app) const {
+WorkDistributor::Activity WorkDistributor::activity(AppId app) const {
   bool some = false;
   for (const RunningKernel& kernel : running_) {
     if (kernel.app != app) continue;
     const Slot& slot = slots_[kernel.slot];
-    if (slot.killed || !slot.context->waits_for_kernels()) return false;
+    if (slot.killed || !slot.context->waits_for_kernels()) return Activity::Moves;
     if (policy::resident_blocks(kernel) == 0) continue;
     some = true;
     for (std::uint32_t i = 0; i < parts_.sms(); ++i)
-      if (!parts_.sm(i).waits_for_others(kernel.slot)) return false;
+      if (!parts_.sm(i).waits_for_others(kernel.slot)) return Activity::Moves;
   }
-  return some;
+  return some ? Activity::StandsStill : Activity::HasNoPlace;
+}
+
+bool WorkDistributor::has_kernel(AppId app) const {
+  return (running_apps() >> app & 1U) != 0 ||
+         std::any_of(submitted_.begin(), submitted_.end(), [&](const Submitted& submitted) {
+           return submitted.context->app() == app && submitted.arrival <= parts_.now();
+         });
 }
 
 bool WorkDistributor::places_are_settled() const {
@@ -49,8 +56,8 @@ bool WorkDistributor::something_to_come(AppId app) const {
 }
 
 bool WorkDistributor::something_to_come_from_others(std::uint32_t apps) const {
-  return std::any_of(submitted_.begin(), submitted_.end(), [apps](const Submitted& submitted) {
-    return (apps >> submitted.context->app() & 1U) == 0;
+  return std::any_of(submitted_.begin(), submitted_.end(), [&](const Submitted& submitted) {
+    return (apps >> submitted.context->app() & 1U) == 0 && submitted.arrival > parts_.now();
   });
 }
 

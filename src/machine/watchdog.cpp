@@ -28,32 +28,38 @@ void Watchdog::watch(Cycle now) {
 }
 
 /// That an application's blocks wait for each other is proven. What may still help them is what is not on the
-/// machine yet: a block or kernel of the application. Those come when another kernel ends, or a mechanism
-/// gives the application more room, for which it gets time.
+/// machine yet: a block or kernel of the application. Those come when a kernel of another application ends,
+/// or a mechanism gives the application more room, for which it gets time.
 void Watchdog::watch_standstill(Cycle now) {
+  using Activity = WorkDistributor::Activity;
   const std::uint32_t apps = work_.running_apps();
   if ((apps & to_end_) == 0 || !work_.places_are_settled()) return;
   std::uint32_t still = 0;
-  for (std::uint32_t left = apps; left != 0; left &= left - 1) {
-    const auto app = static_cast<AppId>(std::countr_zero(left));
+  bool some_moves = false;
+  Cycle all_since = 0;
+  for (std::uint32_t app = 0; app < kMaxApps; ++app) {
     Standstill& of = standstills_[app];
-    if (!work_.stands_still(app)) {
+    const Activity activity =
+        (apps >> app & 1U) != 0 ? work_.activity(static_cast<AppId>(app)) : Activity::Moves;
+    if (activity == Activity::Moves) {
+      some_moves = some_moves || (apps >> app & 1U) != 0;
       of.since = kNever;
       continue;
     }
-    still |= std::uint32_t{1} << app;
-    const std::uint64_t moves = work_.block_moves(app);
+    if (activity == Activity::StandsStill) still |= std::uint32_t{1} << app;
+    const std::uint64_t moves = work_.block_moves(static_cast<AppId>(app));
     if (of.since == kNever || of.moves != moves) of = {now, moves};
+    all_since = std::max(all_since, of.since);
   }
+  const bool nobody_moves =
+      !some_moves && !work_.something_to_come_from_others(apps) && !work_.takes_kernel_next(mechanisms_);
+  const bool had_time = now - all_since > mechanisms_.patience();
   for (std::uint32_t left = still & to_end_; left != 0; left &= left - 1) {
     const auto app = static_cast<AppId>(std::countr_zero(left));
-    const Cycle since = standstills_[app].since;
     const bool all_is_there = !work_.something_to_come(app);
-    const bool nobody_moves = still == apps && !work_.something_to_come_from_others(apps);
-    const bool had_time = now - since > mechanisms_.patience();
     if (all_is_there ||
         (nobody_moves && (had_time || (mechanisms_.none_to_come() && work_.is_settled(mechanisms_)))))
-      work_.report_standstill(app, since, mechanisms_);
+      work_.report_standstill(app, standstills_[app].since, mechanisms_);
   }
 }
 

@@ -149,7 +149,7 @@ void WorkDistributor::admit_kernels(Mechanisms& mechanisms) {
     if (grid) break;  // it gets its places before others share the machine with it
   }
   if (config_.runtime.launch_when_full == arch::WhenFull::Fail && kernel_has_arrived() &&
-      !kernel_waits_for_slot())
+      !kernel_waits_for_slot() && !is_kept_waiting(submitted_.front(), mechanisms))
     throw SimulationFault(
         fmt::format("error: app {}: launch of kernel {}: the GPU has {} running, and takes no more "
                     "(runtime.max_concurrent_kernels); runtime.launch_when_full = \"wait\" lets it wait",
@@ -449,6 +449,7 @@ void WorkDistributor::end_kernel(arch::KernelSlot slot, Mechanisms& mechanisms) 
   if (ended.cooperative) {
     --grids_;
     small_shares_ &= ~(std::uint32_t{1} << slot);
+    grid_is_alone_since_ = kNever;
   }
   std::erase_if(running_, [slot](const RunningKernel& k) { return k.slot == slot; });
   std::erase(dispatch_order_, slot);
@@ -507,8 +508,9 @@ bool WorkDistributor::some_slot_is_used() const {
 Cycle WorkDistributor::next_arrival() const {
   Cycle next = kNever;
   if (!submitted_.empty() && submitted_.front().arrival > parts_.now()) next = submitted_.front().arrival;
-  for (const Submitted& submitted : submitted_)  // those that no grid keeps waiting
-    if (grids_ != 0 && submitted.arrival > parts_.now()) next = std::min(next, submitted.arrival);
+  if (grids_ != 0)  // those that have arrived may be kept waiting
+    for (const Submitted& submitted : submitted_)
+      if (submitted.arrival > parts_.now()) next = std::min(next, submitted.arrival);
   if (!copied_.empty()) next = std::min(next, copied_.front().arrival);
   return next;
 }

@@ -104,15 +104,19 @@ class WorkDistributor {
   /// may get none before any other SM takes the former's last.
   [[nodiscard]] bool priorities_matter() const;
   // --- standstill.cpp -----------------------------------------------------------------------------------
-  /// Its blocks on SMs wait for what others do, and its host waits for its kernels.
-  [[nodiscard]] bool stands_still(AppId app) const;
+  /// Of an application with running kernels. StandsStill: its blocks on SMs wait for what others do, and its
+  /// host waits for its kernels. HasNoPlace: no SM has a block of it, and its host waits.
+  enum class Activity : std::uint8_t { Moves, HasNoPlace, StandsStill };
+  [[nodiscard]] Activity activity(AppId app) const;
+  /// One of its kernels runs or has arrived.
+  [[nodiscard]] bool has_kernel(AppId app) const;
   /// No block is about to be placed, and none has ended whose place is not known to be free.
   [[nodiscard]] bool places_are_settled() const;
   /// Blocks of its running kernels that have begun, left or ended, and its kernels so far.
   [[nodiscard]] std::uint64_t block_moves(AppId app) const;
   /// It has blocks that no SM has, or a kernel on its way,
   [[nodiscard]] bool something_to_come(AppId app) const;
-  /// some other application than these has.
+  /// some other application than these has a kernel on its way.
   [[nodiscard]] bool something_to_come_from_others(std::uint32_t apps) const;
   /// No kernel arrives, and no SM gets its power back.
   [[nodiscard]] bool is_settled(const Mechanisms& mechanisms) const {
@@ -217,7 +221,7 @@ class WorkDistributor {
   [[nodiscard]] Places places_of(const RunningKernel& grid, const policy::BlockScheduler& blocks);
   void place_all(RunningKernel& grid, std::vector<std::uint32_t> free, Mechanisms& mechanisms);
   /// A kernel before it in the dispatch order takes places that are free now.
-  [[nodiscard]] bool others_go_first(std::size_t order, const policy::BlockScheduler& blocks);
+  [[nodiscard]] bool others_go_first(std::size_t order, policy::BlockScheduler& blocks);
   /// Fills up what is free first, then evenly.
   void reserve(const RunningKernel& grid, const Places& places, std::uint64_t blocks);
   /// The SM's resources that resident blocks have, and those that are kept for grids before this place in the

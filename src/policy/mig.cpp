@@ -62,6 +62,7 @@ class Mig final : public Policy {
     instances_ = instances;
     return instances;
   }
+  [[nodiscard]] bool waits_behind(AppId later, AppId grid) const override { return later == grid; }
   [[nodiscard]] std::uint32_t most_sms(const arch::MachineConfig& config, AppId app) const override {
     return app < instances_.size() ? instances_[app].sms : config.sms;
   }

@@ -33,6 +33,9 @@ class Mps final : public Policy {
             "policy mps: {}% of {} SMs are less than one; application {} needs {}% at least", percent_[i],
             config.sms, i + 1, static_cast<unsigned>(std::ceil(100.0 / config.sms))));
   }
+  [[nodiscard]] bool waits_behind(AppId later, AppId grid) const override {
+    return percent_.empty() || later == grid;
+  }
   [[nodiscard]] std::uint32_t most_sms(const arch::MachineConfig& config, AppId app) const override {
     if (percent_.empty()) return config.sms;
     return first_sm(config, app + std::size_t{1}) - first_sm(config, app);

@@ -31,6 +31,9 @@ class Spatial final : public Policy {
       throw UserError(
           fmt::format("policy spatial: sms= gives away {} SMs, and {} has {}", all, config.name, config.sms));
   }
+  [[nodiscard]] bool waits_behind(AppId later, AppId grid) const override {
+    return of_apps_.empty() || later == grid;
+  }
   [[nodiscard]] std::uint32_t most_sms(const arch::MachineConfig& config, AppId app) const override {
     return of_apps_.empty() ? config.sms : of_apps_[app];
   }

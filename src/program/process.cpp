@@ -355,6 +355,12 @@ bool Process::is_one_thread() const {
        at.increment(error))
     ++count;
   if (error || count != 1) return false;
+  std::ifstream status(fmt::format("/proc/{}/stat", caller_));
+  std::string state;
+  std::getline(status, state);
+  // "PID (NAME) STATE ...": one that has gone has not been seen to go yet.
+  const std::size_t name_end = state.rfind(')');
+  if (name_end == std::string::npos || state.find_first_of("ZX", name_end) == name_end + 2) return false;
   std::ifstream children(threads / std::to_string(caller_) / "children");
   std::string first;
   return children.good() && !(children >> first);

@@ -403,7 +403,10 @@ TEST(Blocks, SpinOnAnotherBlockMakesProgress) {
 }
 
 TEST(Blocks, EndlessKernelsAreStopped) {
-  PtxRunner runner(control_kernel("LOOP:\n  ld.volatile.global.u32 %r10, [%rd1];\n  bra.uni LOOP;\n"));
+  // It counts its rounds: one that comes back to the same state waits for others, as far as a machine sees.
+  PtxRunner runner(
+      control_kernel("mov.u32 %r11, 0;\nLOOP:\n  ld.volatile.global.u32 %r10, [%rd1];\n"
+                     "  add.u32 %r11, %r11, 1;\n  bra.uni LOOP;\n"));
   const Address out = runner.device.memory.allocate(4 * 64);
   const std::string message = runner.fault_of("kernel", {1, 1, 1}, {32, 1, 1}, {out}, 0, 10000);
   EXPECT_NE(

@@ -153,9 +153,10 @@ TEST(Outlook, ALoopThatLooksAtNothingDoesNotWait) {
 // Lanes that wait for another lane of their warp let it run in the end.
 TEST(Outlook, LanesThatWaitForTheirWarpGoOn) {
   Running run(
-      "setp.eq.u32 %p1, %r1, 0; @%p1 bra S; L: ld.volatile.global.u32 %r2, [%rd1]; setp.eq.u32 %p2, %r2, 0; "
-      "@%p2 bra L; ret; S: mov.u32 %r3, 1; st.volatile.global.u32 [%rd1], %r3; ret;",
+      "setp.ne.u32 %p1, %r1, 0; @%p1 bra L; mov.u32 %r3, 1; st.volatile.global.u32 [%rd1], %r3; ret; "
+      "L: ld.volatile.global.u32 %r2, [%rd1]; setp.eq.u32 %p2, %r2, 0; @%p2 bra L; ret;",
       32, 0);
+  run.write(0, 0);           // where a machine has executed it before
   run.block->refill(0, 20);  // it spins, and has not been seen to
   EXPECT_EQ(run.block->outlook(0), Outlook::GoesOn);
 }

@@ -517,6 +517,21 @@ TEST(CooperativeGrid, ItIsPreemptedAsAWhole) {
   }
 }
 
+// A kernel that waits for a later one of its application is not held up by a grid that waits for it.
+TEST(CooperativeGrid, ItWaitsForNoKernelThatWaitsForOneBehindIt) {
+  const auto pair = app("pair", {{"look", 2, 64, 0, 0}, {"work", 1, 32, 9000, 1}, {"raise", 1, 32, 100, 1}});
+  EXPECT_EQ(outcome_of(run_of("even", {pair, grid(kSms * fit())})).error, "");
+}
+
+TEST(CooperativeGrid, WhoHasSmsOfItsOwnDoesNotWaitForOthersGrids) {
+  for (const char* text : {"mig", "mps:50/50", "spatial:sms=2/2", "time-slice"}) {
+    const auto policy = policy::create(policy::parse_choice(text));
+    EXPECT_FALSE(policy->waits_behind(0, 1)) << text;
+    EXPECT_TRUE(policy->waits_behind(1, 1)) << text;
+  }
+  EXPECT_TRUE(policy::create(policy::parse_choice("mps"))->waits_behind(0, 1));
+}
+
 TEST(CooperativeGrid, OneThatKeepsToItsShareSharesTheMachine) {
   // A quarter of the machine: with half of each SM it goes on beside the other.
   experiment::RunSpec spec = run_of("even", {grid(kSms * fit() / 4), app("long", {{"work", 64, 64, 20000}})});
@@ -556,6 +571,16 @@ TEST(Standstill, ResidentBlocksThatWaitForOthersWithoutAPlaceAreReported) {
         << fault;
     EXPECT_NE(fault.find("looking again and again at 0x"), std::string::npos) << fault;
     EXPECT_LT(windows, 1'000'000U);
+  }
+}
+
+// Another application waits for a place, and changes nothing about it.
+TEST(Standstill, WhoHasNoPlaceBesideThemHelpsNobody) {
+  const auto own = app("own", {{"meet", 200, 256}});
+  for (const auto& other : {app("other", {{"work", 4, 256}}), grid(kSms * fit())}) {
+    const std::string fault = fault_of(run_of("leftover", {own, other}));
+    EXPECT_EQ(fault.find("error: app own: kernel meet: it cannot go on, since cycle "), 0U) << fault;
+    EXPECT_NE(fault.find(" resident blocks wait for "), std::string::npos) << fault;
   }
 }
 
