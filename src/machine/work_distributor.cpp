@@ -318,11 +318,9 @@ bool WorkDistributor::dispatch_to(SmId id, Cycle start, Mechanisms& mechanisms) 
   if (duties_[id].duty != policy::SmDuty::Serves || start < duties_[id].powered_at) return false;
   // With room for a block that waits, it would not have gone ahead.
   if (parts_.is_ahead(id)) return false;
-  const sm::Sm& sm = parts_.sm(id);
   ready_.clear();
-  for (std::size_t i = 0; i < dispatch_order_.size(); ++i) {
+  for (std::size_t i = 0; i < dispatch_order_.size(); ++i)
     if (has_room_for(id, i)) ready_.push_back(dispatch_order_[i]);
-  }
   if (ready_.empty()) return false;
   if (takes_turns_) {
     const auto place_in_order = [this](arch::KernelSlot slot) {
