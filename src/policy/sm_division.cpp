@@ -48,7 +48,7 @@ std::vector<std::uint32_t> divide_evenly(const std::vector<RunningKernel>& kerne
 
 std::vector<std::uint32_t> divide_sms(const std::vector<RunningKernel>& kernels, std::uint32_t sms,
                                       bool smart) {
-  const std::vector<std::uint32_t> share = divide_evenly(kernels, sms, smart);
+  std::vector<std::uint32_t> share = divide_evenly(kernels, sms, smart);
   // The grid that is treated apart, and what it has: all that it needs, or nothing.
   std::size_t grid = kernels.size();
   std::uint32_t its = 0;
