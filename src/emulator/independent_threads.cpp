@@ -190,8 +190,7 @@ bool Block::yield_if_spinning(Warp& warp) {
     return false;
   };
   if (warp.executed < kFirstLook && !spin.yielded) return look_later(kFirstLook - warp.executed);
-  constexpr std::uint32_t kVolta = 70;
-  if (module().compiled->module.sm < kVolta || next_path(warp) == kNobody) return look_later(kLongestGap);
+  if (!other_lanes_may_run(warp)) return look_later(kLongestGap);
   Rounds rounds(warp);
   const std::uint64_t first = warp.executed;
   execute(warp, kLook, [&](const Op& op, std::uint32_t pc, LaneMask active) {

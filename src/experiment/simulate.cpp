@@ -278,8 +278,7 @@ void Programs::expect_progress(Cycle now) {
   const auto starved = static_cast<std::size_t>(std::countr_zero(resting & to_end));
   throw SimulationFault(
       fmt::format("error: app {}: starved: it has got nowhere since cycle {}, while each application that "
-                  "has ended ran {} "
-                  "times and more; policy {} does not serve it beside them\n{}",
+                  "has ended ran {} times and more; policy {} does not serve it beside them\n{}",
                   results_[starved].app, rests_[starved].since, kRuns, choice_, gpu_.wait_report()));
 }
 

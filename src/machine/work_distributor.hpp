@@ -212,8 +212,9 @@ class WorkDistributor {
   [[nodiscard]] Cycle least_time(const workload::KernelSource& source) const;
   /// In submitted_: the next that is admitted now; nothing: none.
   [[nodiscard]] std::optional<std::size_t> next_admitted(const Mechanisms& mechanisms) const;
-  [[nodiscard]] bool is_kept_waiting(const Submitted& submitted, const Mechanisms& mechanisms) const;
   // --- cooperative grids: cooperative_grids.cpp -----------------------------------------------------------
+  /// A grid that has no room yet is to be placed before the kernel is admitted.
+  [[nodiscard]] bool is_kept_waiting(const Submitted& submitted, const Mechanisms& mechanisms) const;
   /// Places those that have room for all their blocks, and reserves places for the others.
   void place_grids(Mechanisms& mechanisms);
   /// True: it is placed.
@@ -274,7 +275,7 @@ class WorkDistributor {
   std::vector<Block> blocks_;
   bool keeps_records_ = false;
   std::uint32_t grids_ = 0;                // running cooperative kernels
-  std::vector<Reservation> reservations_;  // in dispatch order, those before all first
+  std::vector<Reservation> reservations_;  // those before all first, each in order of arrival
   std::uint32_t small_shares_ = 0;       // slots of grids whose share was too small: others wait behind them
   Cycle grid_is_alone_since_ = kNever;   // and has no room
   std::vector<Cycle> busy_until_;        // by dispatcher: it places a grid's blocks until then

@@ -477,8 +477,7 @@ void Context::check_fits(const workload::KernelSource& kernel) const {
   if (kernel.blocks() > shared_room) {
     throw UserError(
         fmt::format("policy {}: app {}: kernel {}: a cooperative launch of {} blocks, which have to be "
-                    "resident together; "
-                    "the policy has room for {} at a time, {} on each of {} SMs",
+                    "resident together; the policy has room for {} at a time, {} on each of {} SMs",
                     most.choice, name_, kernel.name(), kernel.blocks(), shared_room, blocks, most.sms));
   }
 }

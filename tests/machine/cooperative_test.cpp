@@ -59,8 +59,7 @@ class GridSum final : public runtime::Application {
 };
 
 // `work` goes round a loop. `meet` waits until all blocks of the grid have added to a counter. `look` waits
-// for a flag, `raise` sets it after a while, `lock` takes a lock that nobody gives back, `clock` waits for a
-// time.
+// for a flag, `raise` sets it after a while, `lock` takes a lock that nobody gives back.
 constexpr const char* kCooperativePtx = R"(
 .version 7.0
 .target sm_75
