@@ -14,6 +14,7 @@
 #include "base/located.hpp"
 #include "base/text.hpp"
 #include "experiment/make_app.hpp"
+#include "sweep/cases.hpp"
 #include "sweep/run_hash.hpp"
 
 namespace gpumux::sweep {
@@ -106,6 +107,10 @@ std::vector<Workload> choose_workloads(const SweepFile& file) {
   for (std::size_t i = 0; file.ordered_pairs && i < file.apps.size(); ++i)
     for (std::size_t k = 0; k < file.apps.size(); ++k)
       if (i != k) workloads.push_back({i, k});
+  if (file.cases != 0) {  // what is named and combined has no two chances
+    std::set<Workload> seen;
+    std::erase_if(workloads, [&](const Workload& workload) { return !seen.insert(workload).second; });
+  }
   for (const Placed<Workload>& excluded : file.exclude) {
     if (std::erase_if(workloads, [&](const Workload& w) { return contains(w, excluded.value); }) == 0) {
       throw UserError(excluded.where, "excludes nothing: no workload that is left has all of these");
@@ -145,11 +150,19 @@ struct SeedAndGoals {
   std::uint64_t seed = 0;
   const Placed<std::string>* goals = nullptr;  // there are none
 };
-std::vector<SeedAndGoals> seeds_and_goals(const SweepFile& file) {
+/// Goals beside each of the CPU programs, by number: those beside the first ones come first.
+std::size_t settings_of_workloads(const SweepFile& file) {
+  return std::max<std::size_t>(file.goals.size(), 1) * file.cpus.size();
+}
+/// `cases`: of a workload, by choose_cases(); those beside the CPU programs `cpus`.
+std::vector<SeedAndGoals> seeds_and_goals(const SweepFile& file, std::size_t cpus,
+                                          const std::vector<std::size_t>& cases) {
+  const std::size_t goals = std::max<std::size_t>(file.goals.size(), 1);
   std::vector<SeedAndGoals> all;
   for (const std::uint64_t seed : file.seeds) {
-    if (file.goals.empty()) all.push_back({seed, nullptr});
-    for (const Placed<std::string>& goals : file.goals) all.push_back({seed, &goals});
+    for (const std::size_t one : cases) {
+      if (one / goals == cpus) all.push_back({seed, file.goals.empty() ? nullptr : &file.goals[one % goals]});
+    }
   }
   return all;
 }
@@ -303,10 +316,10 @@ SweepPlan plan_runs(const std::vector<experiment::RunSpec>& specs,
 
 SweepPlan expand(SweepFile file) {
   const std::vector<Workload> workloads = choose_workloads(file);
-  double runs = static_cast<double>(workloads.size()) * static_cast<double>(file.machines.size()) *
-                static_cast<double>(file.policies.size()) * static_cast<double>(file.seeds.size()) *
-                static_cast<double>(std::max<std::size_t>(file.goals.size(), 1)) *
-                static_cast<double>(file.cpus.size());
+  const std::size_t all_cases = workloads.size() * settings_of_workloads(file);
+  double runs = static_cast<double>(file.cases == 0 ? all_cases : std::min(file.cases, all_cases)) *
+                static_cast<double>(file.machines.size()) * static_cast<double>(file.policies.size()) *
+                static_cast<double>(file.seeds.size());
   for (const MachineSetting& setting : file.settings) runs *= static_cast<double>(setting.values.size());
   if (runs > static_cast<double>(kMaxRuns)) {
     throw UserError({file.path}, fmt::format("has {:.0f} runs; at most {} fit a sweep", runs, kMaxRuns));
@@ -319,6 +332,8 @@ SweepPlan expand(SweepFile file) {
   name_settings(file);
   std::vector<Machine> machines = load_machines(file);
   const std::vector<experiment::AppSpec> apps = load_apps(file, workloads);
+  const std::vector<std::vector<std::size_t>> cases = choose_cases(
+      workloads, {settings_of_workloads(file), !file.goals.empty(), file.cases, file.workloads.size()});
 
   Collector collector;
   for (Machine& machine : machines) {
@@ -336,7 +351,8 @@ SweepPlan expand(SweepFile file) {
       located(file.view_sms->where,
               [&] { common.viewed = experiment::parse_sms(file.view_sms->value, machine.config.sms); });
     common.device_output = false;
-    for (const Workload& workload : workloads) {
+    for (std::size_t w = 0; w < workloads.size(); ++w) {
+      const Workload& workload = workloads[w];
       // Without an application there is nothing to share.
       const std::size_t policy_count = workload.empty() ? 1 : policies.size();
       for (std::size_t p = 0; p < policy_count; ++p) {
@@ -350,7 +366,7 @@ SweepPlan expand(SweepFile file) {
         for (std::size_t c = 0; c < cpus.size(); ++c) {
           spec.cpus = cpus[c];
           labels.cpus = file.cpus[c].value;
-          for (const SeedAndGoals& each : seeds_and_goals(file)) {
+          for (const SeedAndGoals& each : seeds_and_goals(file, c, cases[w])) {
             spec.apps.clear();
             for (const std::size_t i : workload) spec.apps.push_back(apps[i]);
             spec.seed = each.seed;

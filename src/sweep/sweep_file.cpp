@@ -59,6 +59,7 @@ class Reader {
         }
       }
     }
+    if (const toml::node* node = find("cases")) sweep.cases = toml_.whole(*node, "cases", 1);
     if (const toml::node* node = find("workloads")) {
       for (Placed<Workload>& workload : workloads(sweep, *node, "workloads")) {
         sweep.workloads.push_back(std::move(workload.value));
@@ -304,9 +305,10 @@ class Reader {
 };
 
 const std::vector<std::string> kKeys = {
-    "machines", "set",         "policies",         "seeds", "cycles", "instructions", "apps",
-    "combine",  "workloads",   "exclude",          "goals", "series", "timeline",     "view_sms",
-    "cpus",     "cpu_warm_up", "cpu_instructions", "alpha"};
+    "machines",     "set",         "policies",         "seeds",     "cycles",
+    "instructions", "apps",        "combine",          "workloads", "exclude",
+    "goals",        "cases",       "series",           "timeline",  "view_sms",
+    "cpus",         "cpu_warm_up", "cpu_instructions", "alpha"};
 
 /// The file for `scale`, one of its scales, or for none.
 SweepFile read_scale(const TomlReader& toml, const toml::table& root, const std::string& name,

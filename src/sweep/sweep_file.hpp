@@ -69,6 +69,7 @@ struct SweepFile {
   std::optional<std::uint64_t> cpu_warm_up, cpu_instructions;  // of experiment::CpuSpan
   double alpha = 0.5;                                          // of experiment::Metrics
   std::vector<Placed<std::string>> goals;  // of a workload's first applications: "80%", "25%/25%"
+  std::size_t cases = 0;                   // workloads with goals that run (choose_cases()); 0: all
 };
 
 /// Throws UserError with file:line:column for unknown keys, wrong types and names, also in scales that are

@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <map>
 #include <set>
 
 #include "arch/config_file.hpp"
@@ -11,6 +12,7 @@
 #include "base/files.hpp"
 #include "experiment/cpus.hpp"
 #include "experiment/sources.hpp"
+#include "sweep/cases.hpp"
 #include "sweep/run_hash.hpp"
 #include "temporary_folder.hpp"
 
@@ -172,6 +174,115 @@ TEST(Expand, OrderedPairsAndGoals) {
   EXPECT_EQ(last.goals, "ipc:3/60fps");
   EXPECT_EQ(last.spec.apps[1].arrivals.goal->text, "60fps");
   EXPECT_EQ(p.runs[last.baselines[0]].spec.apps[0].text, "stream:words=2");
+}
+
+/// Of ordered pairs of `apps`.
+std::vector<Workload> ordered_pairs(std::size_t apps) {
+  std::vector<Workload> pairs;
+  for (std::size_t i = 0; i < apps; ++i)
+    for (std::size_t k = 0; k < apps; ++k)
+      if (i != k) pairs.push_back({i, k});
+  return pairs;
+}
+
+TEST(Cases, OneOfEachPairHasEachGoalEquallyOften) {
+  const std::vector<Workload> pairs = ordered_pairs(10);
+  const auto cases = choose_cases(pairs, {10, true, 90, 0});
+  std::map<std::size_t, std::size_t> of_goal;
+  std::map<std::pair<std::size_t, std::size_t>, std::size_t> of_first, of_second;  // and goal
+  for (std::size_t i = 0; i < pairs.size(); ++i) {
+    ASSERT_EQ(cases[i].size(), 1U) << i;
+    ++of_goal[cases[i][0]];
+    ++of_first[{pairs[i][0], cases[i][0]}];
+    ++of_second[{pairs[i][1], cases[i][0]}];
+  }
+  for (const auto& [goal, count] : of_goal) EXPECT_EQ(count, 9U) << goal;
+  for (const auto& [of, count] : of_first) EXPECT_LE(count, 2U) << of.first << " " << of.second;
+  for (const auto& [of, count] : of_second) EXPECT_LE(count, 2U) << of.first << " " << of.second;
+  EXPECT_GE(of_first.size(), 80U) << "nearly each application has nearly each goal";
+}
+
+TEST(Cases, FewerTakeEachApplicationEquallyOften) {
+  const std::vector<Workload> pairs = ordered_pairs(10);
+  for (const std::size_t cases : {10U, 20U, 30U}) {
+    const auto chosen = choose_cases(pairs, {10, true, cases, 0});
+    std::map<std::size_t, std::size_t> of_goal, first, second;
+    for (std::size_t i = 0; i < pairs.size(); ++i)
+      for (const std::size_t goal : chosen[i]) {
+        ++of_goal[goal];
+        ++first[pairs[i][0]];
+        ++second[pairs[i][1]];
+      }
+    for (std::size_t k = 0; k < 10; ++k) {
+      EXPECT_EQ(of_goal[k], cases / 10);
+      EXPECT_EQ(first[k], cases / 10) << k;
+      EXPECT_NEAR(second[k], cases / 10, 1) << k;
+    }
+  }
+}
+
+TEST(Cases, GoalsOfARoundThatIsNotWholeAreSpread) {
+  const auto chosen = choose_cases(ordered_pairs(3), {10, true, 2, 0});
+  std::set<std::size_t> goals;
+  for (const auto& of : chosen) goals.insert(of.begin(), of.end());
+  EXPECT_EQ(goals, (std::set<std::size_t>{0, 5}));
+}
+
+TEST(Cases, WithoutGoalsEachApplicationIsTakenAsOften) {
+  std::vector<Workload> pairs;
+  for (std::size_t i = 0; i < 13; ++i)
+    for (std::size_t k = i + 1; k < 13; ++k) pairs.push_back({i, k});
+  const auto chosen = choose_cases(pairs, {1, false, 26, 0});
+  std::map<std::size_t, std::size_t> of_app;
+  for (std::size_t i = 0; i < pairs.size(); ++i)
+    for (const std::size_t app : pairs[i]) of_app[app] += chosen[i].size();
+  for (const auto& [app, count] : of_app) EXPECT_NEAR(count, 4, 1) << app;
+}
+
+TEST(Cases, NamedWorkloadsComeFirst) {
+  const SweepPlan p = plan(
+      "apps = [\"add\", \"bfs\", \"stream\", \"lud\"]\ncombine = \"pairs\"\n"
+      "workloads = [[\"stream\", \"lud\"], [\"add\", \"bfs\"]]\ncases = 3\n");
+  const Texts chosen = runs(p);
+  ASSERT_EQ(chosen.size(), 3U) << "the pair that is combined, too, is one workload";
+  EXPECT_TRUE(std::find(chosen.begin(), chosen.end(), "stream+lud leftover 1") != chosen.end());
+  EXPECT_TRUE(std::find(chosen.begin(), chosen.end(), "add+bfs leftover 1") != chosen.end());
+}
+
+TEST(Cases, MoreThanThereAreIsAll) {
+  const auto all = choose_cases({{0, 1}, {1, 0}}, {2, true, 4, 0});
+  EXPECT_EQ(all, (std::vector<std::vector<std::size_t>>{{0, 1}, {0, 1}}));
+  EXPECT_EQ(choose_cases({{0, 1}, {1, 0}}, {2, true, 0, 0}), all);
+  EXPECT_EQ(choose_cases({{0, 1}}, {1, false, 7, 0}), (std::vector<std::vector<std::size_t>>{{0}}));
+  std::size_t count = 0;
+  for (const auto& goals : choose_cases(ordered_pairs(4), {3, true, 35, 0})) count += goals.size();
+  EXPECT_EQ(count, 35U);
+}
+
+TEST(Expand, CasesAreTheSameForAllPolicies) {
+  const SweepPlan p = plan(
+      "apps = [\"add\", \"bfs\", \"stream:words=2\"]\ncombine = \"ordered-pairs\"\n"
+      "goals = [\"50%\", \"80%\"]\ncases = 4\npolicies = [\"even\", \"spart\"]\n");
+  std::map<std::string, std::set<std::pair<std::vector<std::string>, std::string>>> cases;
+  for (const SweepRun& run : p.runs)
+    if (!run.is_baseline) cases[run.spec.policy.name].emplace(run.names, run.goals);
+  EXPECT_EQ(cases["even"].size(), 4U);
+  EXPECT_EQ(cases["even"], cases["spart"]);
+}
+
+TEST(Expand, CasesAreOfGoalsBesideCpuPrograms) {
+  const SweepPlan p = plan(
+      "machines = \"kayiran14-small3x3\"\napps = [\"add\", \"bfs\"]\ncombine = \"alone\"\n"
+      "cpus = [\"mcf\", \"omnetpp\", \"none\"]\ncases = 3\n");
+  std::set<std::string> cpus;
+  std::map<std::string, std::size_t> of_app;
+  for (const SweepRun& run : p.runs) {
+    if (run.is_baseline) continue;
+    cpus.insert(run.cpus);
+    ++of_app[run.names.at(0)];
+  }
+  EXPECT_EQ(cpus.size(), 3U) << "each once";
+  EXPECT_EQ(of_app.size(), 2U);
 }
 
 TEST(RunHash, WhatOnlyLabelsDoesNotCount) {

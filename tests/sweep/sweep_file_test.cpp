@@ -110,6 +110,12 @@ TEST(SweepFile, Workloads) {
   starts(kGood + "exclude = [[\"add\"]]\n", "s.toml: error: has no run: every workload is excluded");
 }
 
+TEST(SweepFile, Cases) {
+  EXPECT_EQ(message(kGood + "cases = 1\n"), "");
+  starts(kGood + "cases = 0\n", "s.toml:3:9: error: 'cases' must be");
+  starts(kGood + "cases = \"all\"\n", "s.toml:3:9: error: 'cases' must be");
+}
+
 TEST(SweepFile, Goals) {
   EXPECT_EQ(message(kGood + "goals = \"80%\"\n"), "");
   starts(kGood + "goals = []\n", "s.toml:3:9: error: 'goals' is an empty list");
