@@ -164,23 +164,40 @@ TEST(Growth, ACooperativeGridGivesNone) {
 
 // --- SMs that change hands -------------------------------------------------------------------------------
 
+constexpr ClimbingRules kOneStays = {1, false};
+
 TEST(HillClimbing, WhoMissesItsGoalGetsAnSm) {
-  EXPECT_EQ(climb({{8, 100, 90}, {4, {}, 50}, {5, {}, 50}})->from, 2U);
-  EXPECT_EQ(climb({{8, 100, 90}, {4, {}, 50}, {5, {}, 50}})->to, 0U);
-  EXPECT_FALSE(climb({{15, 100, 90}, {1, {}, 50}})) << "the last SM stays";
+  EXPECT_EQ(climb({{8, 100, 90}, {4, {}, 50}, {5, {}, 50}}, {}), (SmMove{2, 0, 1}));
+  EXPECT_EQ(climb({{15, 100, 90}, {1, {}, 50}}, {}), (SmMove{1, 0, 1}));
+  EXPECT_FALSE(climb({{15, 100, 90}, {1, {}, 50}}, kOneStays)) << "the last SM stays";
+  EXPECT_FALSE(climb({{16, 100, 90}, {0, {}, 0}}, {}));
   // From one with a goal only what it can spare: 130 x 7/8 is above 100, 110 x 7/8 is not.
-  EXPECT_EQ(climb({{8, 100, 90}, {8, 100, 130}})->from, 1U);
-  EXPECT_FALSE(climb({{8, 100, 90}, {8, 100, 110}}));
+  EXPECT_EQ(climb({{8, 100, 90}, {8, 100, 130}}, {}), (SmMove{1, 0, 1}));
+  EXPECT_FALSE(climb({{8, 100, 90}, {8, 100, 110}}, {}));
+  EXPECT_FALSE(climb({{15, 100, 90}, {1, 100, 300}}, {})) << "who has a goal keeps one";
 }
 
 TEST(HillClimbing, WhoHasToSpareGivesOne) {
-  const auto move = climb({{8, 100, 120}, {4, {}, 1}, {3, {}, 1}});
-  ASSERT_TRUE(move);
-  EXPECT_EQ(move->from, 0U);
-  EXPECT_EQ(move->to, 2U);
-  EXPECT_FALSE(climb({{8, 100, 110}, {8, {}, 1}}));
-  EXPECT_FALSE(climb({{8, 100, 200}, {8, 100, 200}})) << "nobody wants it";
-  EXPECT_FALSE(climb({}));
+  EXPECT_EQ(climb({{8, 100, 120}, {4, {}, 1}, {3, {}, 1}}, kOneStays), (SmMove{0, 2, 1}));
+  EXPECT_EQ(climb({{16, 100, 120}, {0, {}, 0}}, {}), (SmMove{0, 1, 1}));
+  EXPECT_FALSE(climb({{8, 100, 110}, {8, {}, 1}}, {}));
+  EXPECT_FALSE(climb({{8, 100, 200}, {8, 100, 200}}, {})) << "nobody wants it";
+  EXPECT_FALSE(climb({}, {}));
+}
+
+TEST(HillClimbing, TheModelSaysHowMany) {
+  constexpr ClimbingRules kModel = {0, true};
+  // 100 of 60 with 6 SMs: 10 of them.
+  EXPECT_EQ(climb({{6, 100, 60}, {10, {}, 1}}, kModel), (SmMove{1, 0, 4}));
+  EXPECT_EQ(climb({{6, 100, 60}, {2, {}, 1}, {1, {}, 1}}, kModel), (SmMove{1, 0, 2}))
+      << "no more than there are";
+  EXPECT_EQ(climb({{6, 100, 60}, {4, {}, 1}}, {2, true}), (SmMove{1, 0, 2}));
+  EXPECT_EQ(climb({{6, 100, 0}, {10, {}, 1}}, kModel), (SmMove{1, 0, 10})) << "no work done: all of them";
+  EXPECT_EQ(climb({{6, 100, 99.9}, {10, {}, 1}}, kModel), (SmMove{1, 0, 1}));
+  // 200 of 10 SMs: five are enough for 100.
+  EXPECT_EQ(climb({{10, 100, 200}, {6, {}, 1}}, kModel), (SmMove{0, 1, 5}));
+  // What the one lacks, or the other has to spare: 1 of 5.
+  EXPECT_EQ(climb({{10, 100, 200}, {6, 100, 90}}, kModel), (SmMove{0, 1, 1}));
 }
 
 // --- the policies ----------------------------------------------------------------------------------------
@@ -385,25 +402,39 @@ TEST(Qos, AKernelThatComesAgainFindsItsPlace) {
 }
 
 TEST(Qos, SettingsAreChecked) {
-  for (const char* text : {"qos-naive:history=on", "qos-rollover:epoch=10", "qos-rollover:debt=some",
-                           "qos-elastic:timer=warp", "qos-history:most_catch_up=0", "spart:epoch=0"})
+  for (const char* text :
+       {"qos-naive:history=on", "qos-rollover:epoch=10", "qos-rollover:debt=some", "qos-elastic:timer=warp",
+        "qos-history:most_catch_up=0", "spart:epoch=0", "spart:least=65", "spart:step=two"})
     EXPECT_THROW((void)create(parse_choice(text)), UserError) << text;
 }
 
 TEST(Spart, MovesSmsTowardsTheGoal) {
-  Sharing run("spart");
-  EXPECT_EQ(run.control.sms_serving(0), 2U);
-  EXPECT_EQ(run.control.sms_serving(1), 2U);
-  run.control.resident.clear();   // SMs change hands at once
-  run.epoch({500'000, 500'000});  // the first epoch is not whole: applications have just come
+  for (const bool one_stays : {false, true}) {
+    Sharing run(one_stays ? "spart:least=1" : "spart");
+    EXPECT_EQ(run.control.sms_serving(0), 2U);
+    EXPECT_EQ(run.control.sms_serving(1), 2U);
+    run.control.resident.clear();   // SMs change hands at once
+    run.epoch({500'000, 500'000});  // the first epoch is not whole: applications have just come
+    run.epoch({500'000, 500'000});
+    EXPECT_EQ(run.control.sms_serving(0), 3U);
+    EXPECT_EQ(run.control.sms_serving(1), 1U);
+    run.epoch({900'000, 250'000});  // not counted: an SM has moved
+    run.epoch({900'000, 250'000});
+    EXPECT_EQ(run.control.sms_serving(0), one_stays ? 3U : 4U);
+    EXPECT_EQ(run.control.sms_serving(1), one_stays ? 1U : 0U);
+    run.epoch({1'600'000, 0});
+    run.epoch({1'600'000, 0});
+    EXPECT_EQ(run.control.sms_serving(0), one_stays ? 2U : 3U) << "160 x 2/3, or 3/4, is above 100";
+  }
+}
+
+TEST(Spart, TheModelMovesSeveralSms) {
+  Sharing run("spart:step=model");
+  run.control.resident.clear();
   run.epoch({500'000, 500'000});
-  EXPECT_EQ(run.control.sms_serving(0), 3U);
-  EXPECT_EQ(run.control.sms_serving(1), 1U);
-  run.epoch({900'000, 250'000});  // not counted: an SM has moved
-  run.epoch({900'000, 250'000});
-  EXPECT_EQ(run.control.sms_serving(1), 1U) << "the last one stays";
-  run.epoch({1'600'000, 250'000});
-  EXPECT_EQ(run.control.sms_serving(0), 2U) << "160 x 2/3 is above 100";
+  run.epoch({520'000, 500'000});
+  EXPECT_EQ(run.control.sms_serving(0), 4U) << "52 of 100 with two";
+  EXPECT_EQ(run.control.sms_serving(1), 0U);
 }
 
 }  // namespace

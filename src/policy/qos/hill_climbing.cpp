@@ -1,5 +1,8 @@
 #include "policy/qos/hill_climbing.hpp"
 
+#include <algorithm>
+#include <cmath>
+
 namespace gpumux::policy {
 namespace {
 
@@ -19,27 +22,44 @@ std::optional<std::size_t> with_most_to_spare(const std::vector<Climber>& apps) 
   return best;
 }
 
+/// The fewest SMs, one at least, with which it has its goal by the linear model; all of them where that has
+/// nothing to go by.
+std::uint32_t needs(const Climber& app, std::uint32_t all) {
+  if (app.ipc <= 0) return all;
+  const double sms = std::ceil(*app.goal / app.ipc * app.sms);
+  return sms >= all ? all : std::max<std::uint32_t>(1, static_cast<std::uint32_t>(sms));
+}
+
 }  // namespace
 
-std::optional<SmMove> climb(const std::vector<Climber>& apps) {
+std::optional<SmMove> climb(const std::vector<Climber>& apps, const ClimbingRules& rules) {
   std::optional<std::size_t> largest;  // without a goal
   std::optional<std::size_t> smallest;
   std::optional<std::size_t> misses;
+  std::uint32_t all = 0;
   for (std::size_t i = 0; i < apps.size(); ++i) {
+    all += apps[i].sms;
     if (apps[i].goal) {
       if (!misses && apps[i].ipc < *apps[i].goal) misses = i;
       continue;
     }
-    if (apps[i].sms > 1 && (!largest || apps[i].sms > apps[*largest].sms)) largest = i;
+    if (apps[i].sms > rules.least && (!largest || apps[i].sms > apps[*largest].sms)) largest = i;
     if (!smallest || apps[i].sms < apps[*smallest].sms) smallest = i;
   }
   const std::optional<std::size_t> rich = with_most_to_spare(apps);
+  const auto spare = [&] {  // of who is rich
+    return rules.by_model ? std::max(1U, apps[*rich].sms - std::min(apps[*rich].sms, needs(apps[*rich], all)))
+                          : 1U;
+  };
   if (misses) {
-    if (largest) return SmMove{*largest, *misses};
-    if (rich) return SmMove{*rich, *misses};
+    const Climber& poor = apps[*misses];
+    const std::uint32_t wants =
+        rules.by_model ? std::max(1U, needs(poor, all) - std::min(poor.sms, needs(poor, all))) : 1U;
+    if (largest) return SmMove{*largest, *misses, std::min(wants, apps[*largest].sms - rules.least)};
+    if (rich) return SmMove{*rich, *misses, std::min(wants, spare())};
     return std::nullopt;
   }
-  if (rich && smallest) return SmMove{*rich, *smallest};
+  if (rich && smallest) return SmMove{*rich, *smallest, spare()};
   return std::nullopt;
 }
 

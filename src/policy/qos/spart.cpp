@@ -1,6 +1,7 @@
 // Spart: goals by the number of SMs alone. SMs are divided evenly at first; after each epoch an application
-// that misses its goal gets one more, and one that would keep it with one less gives one up, by the linear
-// model. Source: wang17 section 2.3, after Aguilera et al., ASP-DAC 2014.
+// that misses its goal gets more, and one that would keep it with fewer gives some up, by the linear model.
+// Who has no goal gets what is left, which may be nothing. Source: wang17 sections 2.3 and 5, after Aguilera
+// et al., ASP-DAC 2014 (whose abstract gives best-effort applications the remaining SMs).
 #include <algorithm>
 #include <array>
 
@@ -14,7 +15,8 @@ namespace {
 
 class Spart final : public PreemptivePolicy {
  public:
-  Spart(Cycle epoch, PreemptionSettings settings) : PreemptivePolicy(std::move(settings)), epoch_(epoch) {}
+  Spart(Cycle epoch, ClimbingRules rules, PreemptionSettings settings)
+      : PreemptivePolicy(std::move(settings)), epoch_(epoch), rules_(rules) {}
 
   void use_goals(const std::vector<std::optional<double>>& ipcs) override {
     for (std::size_t app = 0; app < ipcs.size(); ++app) goals_[app] = ipcs[app];
@@ -51,11 +53,11 @@ class Spart final : public PreemptivePolicy {
     if (!settled) return;
     std::vector<Climber> climbers;
     for (const AppId app : present_) climbers.push_back({sms_[app], goals_[app], progress_.epoch_ipc(app)});
-    const auto move = climb(climbers);
+    const auto move = climb(climbers, rules_);
     if (!move) return;
-    --sms_[present_[move->from]];
-    ++sms_[present_[move->to]];
-    ++moves_;
+    sms_[present_[move->from]] -= move->count;
+    sms_[present_[move->to]] += move->count;
+    moves_ += move->count;
     moved_ = true;
     share(control);
   }
@@ -97,6 +99,7 @@ class Spart final : public PreemptivePolicy {
   }
 
   Cycle epoch_;
+  ClimbingRules rules_;
   std::array<std::optional<double>, kMaxApps> goals_{};  // by application
   std::array<std::uint32_t, kMaxApps> sms_{};
   std::vector<AppId> present_;
@@ -108,10 +111,16 @@ class Spart final : public PreemptivePolicy {
 const bool registered_spart = register_policy(
     {"spart", "SMs to applications by hill climbing to their goals (Spart of wang17)",
      with_preemption_settings(
-         {{"epoch", "core cycles that each division is measured, 100 to 1000000 [10000]"}}, "switch"),
+         {{"epoch", "core cycles that each division is measured, 100 to 1000000 [10000]"},
+          {"least", "SMs that an application without a goal keeps, 0 to 64 [0]"},
+          {"step",
+           "SMs that change hands at once: one, or as many as the linear model says: one or model [one]"}},
+         "switch"),
      [](const Settings& settings) -> std::unique_ptr<Policy> {
        const SettingReader read("spart", settings);
-       return std::make_unique<Spart>(read.whole("epoch", 10'000, 100, 1'000'000),
+       const ClimbingRules rules{static_cast<std::uint32_t>(read.whole("least", 0, 0, 64)),
+                                 read.choice("step", "one", {"one", "model"}) == "model"};
+       return std::make_unique<Spart>(read.whole("epoch", 10'000, 100, 1'000'000), rules,
                                       preemption_settings(read, "switch"));
      }});
 
