@@ -37,7 +37,7 @@ double KernelProgress::mean_instructions() const {
 }
 
 std::vector<BlockCosts> estimate_costs(const KernelProgress& kernel, const std::vector<Candidate>& blocks,
-                                       double switch_cycles, DrainOverhead drain) {
+                                       double switch_cycles, DrainOverhead drain, SwitchOverhead switching) {
   std::uint64_t most = 0;
   std::uint64_t least = std::numeric_limits<std::uint64_t>::max();
   for (const Candidate& candidate : blocks) {
@@ -45,12 +45,14 @@ std::vector<BlockCosts> estimate_costs(const KernelProgress& kernel, const std::
     least = std::min(least, candidate.block.instructions);
   }
   const double ipc = kernel.block_ipc();
+  const double switched_ipc =
+      switching == SwitchOverhead::OfSm ? ipc * static_cast<double>(blocks.size()) : ipc;
   std::vector<BlockCosts> costs;
   for (const Candidate& candidate : blocks) {
     const auto issued = static_cast<double>(candidate.block.instructions);
     BlockCosts& cost = costs.emplace_back();
-    // The SM's IPC times twice the latency, for saving and restoring, is the overhead of all its blocks.
-    cost[static_cast<std::size_t>(Technique::Switch)] = {switch_cycles, ipc * 2 * switch_cycles};
+    // Twice the latency, for saving and restoring.
+    cost[static_cast<std::size_t>(Technique::Switch)] = {switch_cycles, switched_ipc * 2 * switch_cycles};
     const double behind =
         static_cast<double>(drain == DrainOverhead::ToMost ? most - candidate.block.instructions
                                                            : candidate.block.instructions - least);

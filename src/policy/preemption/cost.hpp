@@ -47,6 +47,9 @@ struct KernelProgress {
 /// When the drain of blocks that are not equally far leaves slots idle: the paper sums the differences to the
 /// block that is farthest; those that are lost while the last one ends are the differences to it.
 enum class DrainOverhead : std::uint8_t { ToMost, ToLeast };
+/// Whose instructions a switched block counts for: its own part of the SM's, so that those of an SM add up to
+/// what the SM loses, or all of the SM's, as the text says.
+enum class SwitchOverhead : std::uint8_t { OfBlock, OfSm };
 /// What a switched block waits for: the whole SM's context, as the paper's table 2 has it, or what is saved
 /// alone.
 enum class SwitchScope : std::uint8_t { Sm, Blocks };
@@ -61,6 +64,7 @@ using BlockCosts = std::array<Cost, kTechniques>;  // by technique
 /// Of each block of an SM. `switch_cycles`: to save a context, see SwitchScope.
 [[nodiscard]] std::vector<BlockCosts> estimate_costs(const KernelProgress& kernel,
                                                      const std::vector<Candidate>& blocks,
-                                                     double switch_cycles, DrainOverhead drain);
+                                                     double switch_cycles, DrainOverhead drain,
+                                                     SwitchOverhead switching = SwitchOverhead::OfBlock);
 
 }  // namespace gpumux::policy

@@ -49,6 +49,10 @@ PreemptionSettings preemption_settings(const SettingReader& read, const std::str
   settings.drain = read.choice("drain_overhead", "most", {"most", "least"}) == "most"
                        ? DrainOverhead::ToMost
                        : DrainOverhead::ToLeast;
+  settings.switching = read.choice("switch_overhead", "block", {"block", "sm"}) == "sm"
+                           ? SwitchOverhead::OfSm
+                           : SwitchOverhead::OfBlock;
+  settings.flush_rounds = read.whole("flush_rounds", 8, 0, 1'000'000);
   return settings;
 }
 
@@ -79,6 +83,14 @@ std::vector<std::pair<std::string, std::string>> with_preemption_settings(
       "drain_overhead",
       "instructions that a drained block counts for in chimera's choice: most: it is behind the "
       "farthest of its SM; least: it is before the last [most]");
+  settings.emplace_back(
+      "switch_overhead",
+      "instructions that a switched block counts for in chimera's choice: those that it would issue "
+      "meanwhile, or its whole SM: block or sm [block]");
+  settings.emplace_back(
+      "flush_rounds",
+      "preemptions that may flush blocks of a kernel before one of it is done; after them its blocks "
+      "run to their ends; 0: any number, 0 to 1000000 [8]");
   return settings;
 }
 
@@ -260,7 +272,7 @@ bool KernelScheduler::may_drop(const RunningKernel& kernel) {
   Drops& drops = drops_[kernel.slot];
   if (drops.arrival != kernel.arrival || drops.done != kernel.blocks_done)
     drops = {kernel.arrival, kernel.blocks_done, 0};
-  return drops.rounds < kMostDrops;
+  return settings_.flush_rounds == 0 || drops.rounds < settings_.flush_rounds;
 }
 
 KernelProgress KernelScheduler::progress_of(const Control& control, const RunningKernel& kernel) const {
@@ -297,8 +309,8 @@ SmPlan KernelScheduler::plan(const Control& control, std::uint32_t sm, const Run
   std::vector<Candidate> blocks;
   for (const arch::ResidentBlock& block : control.sm(sm).blocks())
     if (block.kernel == kernel.slot) blocks.push_back({block, may_drop && may_be_flushed(kernel, block)});
-  const std::vector<BlockCosts> costs =
-      estimate_costs(progress, blocks, switch_cycles(control, kernel, blocks.size()), settings_.drain);
+  const std::vector<BlockCosts> costs = estimate_costs(
+      progress, blocks, switch_cycles(control, kernel, blocks.size()), settings_.drain, settings_.switching);
   const double limit = settings_.technique == "chimera"
                            ? static_cast<double>(settings_.limit.cycles(control.config()))
                            : kMostCost;

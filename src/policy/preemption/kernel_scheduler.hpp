@@ -24,6 +24,9 @@ struct PreemptionSettings {
   arch::Duration limit;   // latency that chimera tries to keep, and beyond which a preemption is a violation
   SwitchScope scope = SwitchScope::Sm;
   DrainOverhead drain = DrainOverhead::ToMost;
+  SwitchOverhead switching = SwitchOverhead::OfBlock;
+  /// Rounds of preemptions that may drop blocks of a kernel before one of it is done; 0: any number.
+  std::uint64_t flush_rounds = 8;
   std::optional<arch::ContextMoves> context;  // nothing: as the machine's
   [[nodiscard]] Allowed allowed() const;
   /// Blocks of idempotent kernels alone are flushed.
@@ -113,10 +116,8 @@ class KernelScheduler {
   struct Drops {
     std::uint64_t arrival = 0;  // of the kernel
     std::uint64_t done = 0;     // its blocks by then
-    std::uint32_t rounds = 0;
+    std::uint64_t rounds = 0;
   };
-  /// So many, then its blocks are not dropped until one is done: they would never be.
-  static constexpr std::uint32_t kMostDrops = 8;
   [[nodiscard]] bool may_drop(const RunningKernel& kernel);
   std::array<Drops, arch::kMaxKernelSlots> drops_{};  // by slot
   std::vector<Place> places_;                         // by SM
