@@ -88,7 +88,11 @@ int report_program(const ProgramApp& app) {
   } else if (outcome.launches == 0 && !outcome.refused_library.empty()) {
     say(fmt::format("note: {} launched no kernel: those of {} cannot be simulated\n", name,
                     outcome.refused_library));
-    if (outcome.exit_code == 0) return kProgramFault;
+    return kProgramFault;
+  } else if (outcome.launches == 0 && !outcome.refused_launch.empty()) {
+    say(fmt::format("note: {} launched no kernel, and asked for what is not supported: {}\n", name,
+                    outcome.refused_launch));
+    return kProgramFault;
   } else if (outcome.launches == 0) {
     say(fmt::format("note: {} launched no kernel\n", name));
   }

@@ -98,8 +98,9 @@ Error wait_for_device() { return Session::get().call(Call::WaitForDevice, progra
 Error release(void* pointer, bool host) {
   Session& session = Session::get();
   const std::scoped_lock lock(session.lock());
-  if (pointer == nullptr) return Error::Success;
+  // Also without memory: cudaFree(nullptr) is how programs initialize the device.
   if (const Error error = session.connect(); error != Error::Success) return returned(error);
+  if (pointer == nullptr) return Error::Success;
   const auto found = allocations().find(address_of(pointer));
   if (found == allocations().end() || (found->second.kind == MemoryKind::Pinned) != host)
     return returned(Error::InvalidValue);

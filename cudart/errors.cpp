@@ -98,6 +98,14 @@ Error not_supported(const char* what) {
   return Error::NotSupported;
 }
 
+Error refuse_launch(const char* what) {
+  Session& session = Session::get();
+  const std::scoped_lock lock(session.lock());
+  if (session.connect() == Error::Success)
+    static_cast<void>(session.call(Call::RefusedLaunch, program::Nothing{}, bytes_of(std::string(what))));
+  return not_supported(what);
+}
+
 Error refuse_library(const std::string& library) {
   static auto* const said = new std::set<std::string>;
   Session& session = Session::get();

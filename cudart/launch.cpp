@@ -68,6 +68,25 @@ bool is_one_block(const LaunchAttribute& cluster) {
   return dimensions[0] == 1 && dimensions[1] == 1 && dimensions[2] == 1;
 }
 
+/// Of an attribute of a launch, by its number in CUDA's driver_types.h.
+const char* refusal(int attribute) {
+  switch (attribute) {
+    case 1: return "a launch with cudaLaunchAttributeAccessPolicyWindow";
+    case 3: return "a launch with cudaLaunchAttributeSynchronizationPolicy";
+    case kAttributeClusterDimension:
+      return "a launch with cudaLaunchAttributeClusterDimension (thread block clusters)";
+    case 5: return "a launch with cudaLaunchAttributeClusterSchedulingPolicyPreference";
+    case 7: return "a launch with cudaLaunchAttributeProgrammaticEvent";
+    case 9: return "a launch with cudaLaunchAttributeMemSyncDomainMap";
+    case 10: return "a launch with cudaLaunchAttributeMemSyncDomain";
+    case 11: return "a launch with cudaLaunchAttributePreferredClusterDimension (thread block clusters)";
+    case 12: return "a launch with cudaLaunchAttributeLaunchCompletionEvent";
+    case 13: return "a launch with cudaLaunchAttributeDeviceUpdatableKernelNode";
+    case 14: return "a launch with cudaLaunchAttributePreferredSharedMemoryCarveout";
+    default: return "a launch with an attribute that is not known";
+  }
+}
+
 Error launch(const void* function, const Configuration& configuration, const Arguments& arguments,
              bool cooperative, bool per_thread) {
   const std::scoped_lock lock(Session::get().lock());
@@ -108,8 +127,7 @@ Error launch(const LaunchConfig* config, const void* function, const Arguments& 
     } else if (attribute.id == kAttributeClusterDimension && is_one_block(attribute)) {
       // Clusters of one block are blocks.
     } else if (attribute.id != 0) {  // 0: to be ignored
-      return returned(not_supported(
-          "a launch with attributes other than cooperative, priority and programmatic serialization"));
+      return returned(refuse_launch(refusal(attribute.id)));
     }
   }
   return launch(function, {config->grid, config->block, config->shared_bytes, config->stream, priority},

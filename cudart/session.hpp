@@ -123,5 +123,7 @@ Error returned(Error error);
 Error not_supported(const char* what);
 /// The same of a library that has a CUDA run time of its own inside; gpumux is told, too.
 Error refuse_library(const std::string& library);
+/// not_supported() of a launch, which gpumux is told of, too.
+Error refuse_launch(const char* what);
 
 }  // namespace gpumux::cudart

@@ -94,6 +94,7 @@ class ProgramApplication final : public runtime::Application {
       of.outcome->connected = server.connected();
       of.outcome->launches = server.launches();
       of.outcome->refused_library = server.refused_library();
+      of.outcome->refused_launch = server.refused_launch();
     }
   }
 

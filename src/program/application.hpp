@@ -19,6 +19,7 @@ struct Outcome {
   bool connected = false;  // it has called the run-time library at all
   std::uint64_t launches = 0;
   std::string refused_library;  // the first whose CUDA run time cannot be simulated; empty: none
+  std::string refused_launch;   // what the first launch asked for that is not supported
 };
 
 /// What instances of one program share.

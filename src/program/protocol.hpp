@@ -93,6 +93,7 @@ enum class Call : std::uint32_t {
   RefusedLibrary,   // tail: its name
   HostOrderVaries,  // of the threads' calls, with how fast they compute
   Finish,           // the process ends in order: when its work has
+  RefusedLaunch,    // tail: what it asked for that is not supported
 };
 
 /// In front of each request: then its arguments, then `tail` bytes.

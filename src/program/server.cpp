@@ -184,6 +184,10 @@ void Server::perform_call() {
       static_cast<void>(arguments<Nothing>());
       if (refused_library_.empty()) refused_library_ = request_.tail;
       return;
+    case Call::RefusedLaunch:
+      static_cast<void>(arguments<Nothing>());
+      if (refused_launch_.empty()) refused_launch_ = request_.tail;
+      return;
     case Call::HostOrderVaries: return;  // of perform()
     case Call::Finish: return finish();
   }

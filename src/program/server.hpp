@@ -70,6 +70,7 @@ class Server {
   [[nodiscard]] std::uint64_t launches() const { return launches_; }
   /// The first library of the program whose CUDA run time cannot be simulated; empty: none.
   [[nodiscard]] const std::string& refused_library() const { return refused_library_; }
+  [[nodiscard]] const std::string& refused_launch() const { return refused_launch_; }
   [[nodiscard]] bool host_order_varies() const { return host_order_varies_; }
 
  private:
@@ -225,7 +226,7 @@ class Server {
   Error error_ = Error::Success;
   std::string result_;
   std::string tail_;
-  std::string refused_library_;
+  std::string refused_library_, refused_launch_;  // the first of them
   bool host_order_varies_ = false;
   std::optional<runtime::Host::WaitFor> wait_;
   std::optional<SharedMemory> shared_;  // where the host wants to hear of what is written there

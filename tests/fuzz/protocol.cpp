@@ -91,6 +91,7 @@ std::size_t argument_bytes(Call call) {
     case Call::MemoryInfo:
     case Call::BeginBody:
     case Call::RefusedLibrary:
+    case Call::RefusedLaunch:
     case Call::HostOrderVaries:
     case Call::Finish: return sizeof(Nothing);
   }

@@ -98,6 +98,16 @@ TEST_F(LiveRun, Graphs) {
 }
 TEST_F(LiveRun, GraphsDecideByWhatKernelsSay) { expect_fine("conditions", "1\n"); }
 TEST_F(LiveRun, GraphsHaveMemory) { expect_fine("graph-memory", ""); }
+TEST_F(LiveRun, WhatIsNotSupportedIsNamedAndFails) {
+  const Outcome o = calls("cluster-launch");
+  EXPECT_EQ(o.code, 3) << o.out;
+  const std::string what = "a launch with cudaLaunchAttributeClusterDimension (thread block clusters)";
+  EXPECT_EQ(o.err,
+            fmt::format("gpumux: {0} is not supported\nnote: {1} launched no kernel, and asked for what is "
+                        "not supported: {0}\n",
+                        what, program_name()));
+}
+TEST_F(LiveRun, FreeingNothingInitializesTheDevice) { expect_fine("driver-after-free", "", false); }
 TEST_F(LiveRun, KernelsOfGreaterPriorityComeFirst) { expect_fine("priorities", ""); }
 TEST_F(LiveRun, KernelsPrintAmidTheProgramsOwnText) {
   expect_fine("print", "before\nlaunched\nblock 0 says 42\nblock 1 says 42\nafter\n");

@@ -129,7 +129,18 @@ void launched() {
   CHECK(cudaDeviceSynchronize());
 }
 
+/// Clusters of two blocks, and nothing else.
+void cluster_launch() {
+  int* word = device<int>(1);
+  int rounds = 1;
+  void* arguments[] = {static_cast<void*>(&word), &rounds};
+  Attribute clusters{4, 0, {2, 1, 1}};
+  const Config config{{kBlocks}, {32}, 0, nullptr, &clusters, 1};
+  EXPECT_SAME(cudaLaunchKernelExC(&config, &spin_kernel, arguments), 801);
+}
+
 const Case launched_case("priorities-launched", launched);
+const Case cluster_case("cluster-launch", cluster_launch);
 const Case priorities_case("priorities", priorities);
 
 }  // namespace

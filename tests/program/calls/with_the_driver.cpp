@@ -78,6 +78,20 @@ void with_the_driver() {
   std::printf("one device\n");
 }
 
+/// cudaFree(0) stands for cuInit in many programs.
+void driver_after_free() {
+  void* const library = ::dlopen("libcuda.so.1", RTLD_NOW | RTLD_LOCAL);
+  EXPECT(library != nullptr);
+  const auto allocate = driver(library, "cuMemAlloc_v2", Call<std::uint64_t*, std::size_t>());
+  const auto free = driver(library, "cuMemFree_v2", Call<std::uint64_t>());
+  std::uint64_t memory = 0;
+  EXPECT_SAME(allocate(&memory, 4), 3);  // CUDA_ERROR_NOT_INITIALIZED
+  CHECK(cudaFree(nullptr));
+  CHECK(allocate(&memory, 4));
+  CHECK(free(memory));
+}
+
 const Case driver_case("driver", with_the_driver);
+const Case after_free_case("driver-after-free", driver_after_free);
 
 }  // namespace
