@@ -57,8 +57,9 @@ RunCosts::Alone measure(const experiment::RunSpec& run, std::size_t app, double 
   cost.thread_instructions_per_cycle = static_cast<double>(result.gpu.useful_instructions()) / cycles;
   if (!stopped) {
     cost.cycles = cycles;
-  } else if (const auto usual = usual_run(spec.apps[0].name);
-             usual && spec.apps[0].text == spec.apps[0].name && result.gpu.warp_instructions > 0) {
+  } else if (const auto usual = usual_run(spec.apps[0].name); usual && usual->ends &&
+                                                              spec.apps[0].text == spec.apps[0].name &&
+                                                              result.gpu.warp_instructions > 0) {
     cost.cycles = cycles * static_cast<double>(usual->warp_instructions) /
                   static_cast<double>(result.gpu.warp_instructions);
   }

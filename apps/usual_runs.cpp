@@ -12,9 +12,13 @@ std::optional<UsualRun> usual_run(const std::string& app) {
     std::map<std::string, UsualRun> all;
     for (const std::string& line : split(embedded::usual_runs, '\n')) {
       const std::vector<std::string> words = split(line, ' ');
-      if (words.size() != 6 || words[0] == "#") continue;
-      all[words[0]] = {words[1], std::stoull(words[2]), std::stoull(words[3]), std::stod(words[4]),
-                       std::stod(words[5])};
+      if (words.size() < 6 || words[0] == "#") continue;
+      all[words[0]] = {words[1],
+                       std::stoull(words[2]),
+                       std::stoull(words[3]),
+                       std::stod(words[4]),
+                       std::stod(words[5]),
+                       words.size() == 6};
     }
     return all;
   }();

@@ -13,6 +13,7 @@ struct UsualRun {
   std::uint64_t warp_instructions = 0;
   double seconds = 0;          // of one core
   double lsu_stall_share = 0;  // of its SMs' cycles
+  bool ends = true;            // false: these are the first cycles of a longer run
 };
 /// Nothing when it was not measured.
 [[nodiscard]] std::optional<UsualRun> usual_run(const std::string& app);

@@ -41,7 +41,9 @@ class Params {
     return value;
   }
   /// Throws UserError when the application's arrays would take more than check_memory() allows.
-  void require_memory(std::uint64_t bytes) const { check_memory(app_, bytes); }
+  void require_memory(std::uint64_t bytes, std::uint64_t limit = kMostMemory) const {
+    check_memory(app_, bytes, limit);
+  }
   /// Throws UserError "app NAME: TEXT" unless `condition` holds.
   void require(bool condition, const std::string& text) const {
     if (!condition) throw UserError(fmt::format("app {}: {}", app_, text));

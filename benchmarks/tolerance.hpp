@@ -81,7 +81,8 @@ void check_equal(std::string_view what, const std::vector<T>& result, const std:
 }
 
 /// Throws UserError when the arrays of an application would take more than `limit` bytes.
-inline void check_memory(std::string_view app, std::uint64_t bytes, std::uint64_t limit = 256ULL << 20U) {
+inline constexpr std::uint64_t kMostMemory = 256ULL << 20U;
+inline void check_memory(std::string_view app, std::uint64_t bytes, std::uint64_t limit = kMostMemory) {
   if (bytes > limit) {
     throw UserError(fmt::format("app {}: these sizes need {} MB of device memory; at most {} MB are allowed",
                                 app, bytes >> 20U, limit >> 20U));

@@ -32,8 +32,7 @@ class Cutcp : public KernelProgram {
     const auto potential = run.allocate<float>(lattice_.points());
     run.set_symbol("neighbours", neighbours);
     run.set_symbol("neighbour_count", std::array{static_cast<int>(neighbours.size())});
-    run.launch(bins, potential, static_cast<int>(bins_.bins_x), static_cast<int>(bins_.bins_y), margin(),
-               Lattice::kSpacing, cutoff_ * cutoff_, 1 / (cutoff_ * cutoff_));
+    launch(run, bins, potential);
     run.download(potential_, potential);
   }
   void check() override {
@@ -44,6 +43,20 @@ class Cutcp : public KernelProgram {
     if (expected_.value.empty()) expected_ = cutcp_reference(atoms_, lattice_, cutoff_);
     check_within("cutcp: potential", potential_, expected_.value, expected_.allowed);
   }
+
+ protected:
+  using Slots = DeviceArray<Atom>;
+  /// `plane...`: arguments that follow those of all kernels.
+  template <typename... Plane>
+  void launch_one(KernelRun& run, const Slots& bins, const DeviceArray<float>& potential,
+                  Plane... plane) const {
+    run.launch(bins, potential, static_cast<int>(bins_.bins_x), static_cast<int>(bins_.bins_y), margin(),
+               Lattice::kSpacing, cutoff_ * cutoff_, 1 / (cutoff_ * cutoff_), plane...);
+  }
+  virtual void launch(KernelRun& run, const Slots& bins, const DeviceArray<float>& potential) const {
+    launch_one(run, bins, potential);
+  }
+  [[nodiscard]] const Lattice& lattice() const { return lattice_; }
 
  private:
   /// Empty bins around the lattice on each side.
@@ -85,6 +98,23 @@ class CutcpWords final : public Cutcp {
   explicit CutcpWords(const Params& params) : Cutcp(params, "cutcp_words") {}
 };
 
+/// A launch for each plane of regions, as in Parboil's program.
+class CutcpPlanes final : public Cutcp {
+ public:
+  explicit CutcpPlanes(const Params& params) : Cutcp(params, "cutcp_plane") {}
+  [[nodiscard]] runtime::AppInfo::KernelShape shape() const override {
+    runtime::AppInfo::KernelShape plane = Cutcp::shape();
+    plane.grid.z = 1;
+    return plane;
+  }
+
+ private:
+  void launch(KernelRun& run, const Slots& bins, const DeviceArray<float>& potential) const override {
+    for (std::uint32_t plane = 0; plane < lattice().regions_z; ++plane)
+      launch_one(run, bins, potential, static_cast<int>(plane));
+  }
+};
+
 const KernelApp kCutcp{
     .name = "cutcp",
     .description =
@@ -105,8 +135,10 @@ const KernelApp kCutcp{
     register_kernel_app<CutcpWords>(kCutcp.with("dai18/cp", "Coulomb potential as in Table 2 of dai18",
                                                 {{"regions_x", 16}, {"cutoff", 12}, {"atoms_per_bin", 6}},
                                                 {.registers_per_thread = 28, .shared_bytes = 4116}));
-[[maybe_unused]] const bool registered_wang17 = register_kernel_app<Cutcp, variant::Wang17>(
-    kCutcp.with("wang17/cutcp", "cutcp for wang17", {{"regions_x", 16}}));
+// Parboil's large input: 202 points in each direction, some six atoms in a bin.
+[[maybe_unused]] const bool registered_wang17 = register_kernel_app<CutcpPlanes>(kCutcp.with(
+    "wang17/cutcp", "cutcp for wang17",
+    {{"regions_x", 26}, {"regions_y", 26}, {"regions_z", 26}, {"cutoff", 12}, {"atoms_per_bin", 6}}));
 
 }  // namespace
 }  // namespace gpumux::benchmarks::cutcp

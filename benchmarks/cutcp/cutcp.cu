@@ -41,21 +41,22 @@ struct Words {
 
 // What both kernels do.
 // `margin`: empty bins around the lattice on each side, at least as many as the largest offset, so that no
-// neighbour lies outside. bins_x, bins_y: extent of the bin grid, margins included.
+// neighbour lies outside. bins_x, bins_y: extent of the bin grid, margins included. first_z: region along z of
+// the first blocks.
 template <typename Staged>
 __device__ __forceinline__ void compute(const float4* bins, float* potential, int bins_x, int bins_y,
                                         int margin, float spacing, float cutoff_squared,
-                                        float inverse_cutoff_squared) {
+                                        float inverse_cutoff_squared, int first_z) {
   __shared__ Staged staged;
   __shared__ BinOffset home;  // the region's own bin
   const int thread = (threadIdx.z * 2 + threadIdx.y) * 8 + threadIdx.x;
   const int point_x = blockIdx.x * 8 + threadIdx.x;
   const int point_y = blockIdx.y * 8 + threadIdx.y;
-  const int point_z = blockIdx.z * 8 + threadIdx.z;
+  const int point_z = (first_z + blockIdx.z) * 8 + threadIdx.z;
   const float x = point_x * spacing;
   const float y = point_y * spacing;
   const float z = point_z * spacing;
-  if (thread == 0) home = {int(blockIdx.x) + margin, int(blockIdx.y) + margin, int(blockIdx.z) + margin};
+  if (thread == 0) home = {int(blockIdx.x) + margin, int(blockIdx.y) + margin, first_z + int(blockIdx.z) + margin};
   const float point_step = 2 * spacing;
   float sum[kPoints] = {};
 
@@ -104,11 +105,18 @@ __device__ __forceinline__ void compute(const float4* bins, float* potential, in
 extern "C" __global__ void cutcp_lattice(const float4* bins, float* potential, int bins_x, int bins_y,
                                          int margin, float spacing, float cutoff_squared,
                                          float inverse_cutoff_squared) {
-  compute<Vectors>(bins, potential, bins_x, bins_y, margin, spacing, cutoff_squared, inverse_cutoff_squared);
+  compute<Vectors>(bins, potential, bins_x, bins_y, margin, spacing, cutoff_squared, inverse_cutoff_squared, 0);
 }
 
 extern "C" __global__ void cutcp_words(const float4* bins, float* potential, int bins_x, int bins_y,
                                        int margin, float spacing, float cutoff_squared,
                                        float inverse_cutoff_squared) {
-  compute<Words>(bins, potential, bins_x, bins_y, margin, spacing, cutoff_squared, inverse_cutoff_squared);
+  compute<Words>(bins, potential, bins_x, bins_y, margin, spacing, cutoff_squared, inverse_cutoff_squared, 0);
+}
+
+// A plane of regions in a launch, as Parboil's program has them.
+extern "C" __global__ void cutcp_plane(const float4* bins, float* potential, int bins_x, int bins_y, int margin,
+                                       float spacing, float cutoff_squared, float inverse_cutoff_squared,
+                                       int plane) {
+  compute<Words>(bins, potential, bins_x, bins_y, margin, spacing, cutoff_squared, inverse_cutoff_squared, plane);
 }

@@ -71,13 +71,15 @@ const KernelApp kHisto{
     .params = {{"samples", 262144, 2, 16'000'000, "samples, an even number"},
                {"bins", 32768, 4096, 65536, "bins, a multiple of 4096"},
                {"blocks", 42, 1, 1024, "parts of the samples, a block for each and each range of 4096 bins"},
-               {"rounds", 1, 1, 1000, "histograms, one after the other"}},
+               {"rounds", 1, 1, 100'000, "histograms, one after the other"}},
     .ptx_file = "benchmarks/histo/histo.ptx",
     .ptx_text = embedded::histo_ptx,
 };
 [[maybe_unused]] const bool registered = register_kernel_app<Histo>(kHisto);
+// The samples and rounds of Parboil's large input, in as many bins as give the blocks of its main kernel.
 [[maybe_unused]] const bool registered_wang17 = register_kernel_app<Histo, variant::Wang17>(
-    kHisto.with("wang17/histo", "histo for wang17", {{"samples", 1'048'576}, {"rounds", 4}}));
+    kHisto.with("wang17/histo", "histo for wang17",
+                {{"samples", 1'035'840}, {"bins", 24576}, {"blocks", 14}, {"rounds", 10'000}}));
 
 }  // namespace
 }  // namespace gpumux::benchmarks::histo

@@ -137,13 +137,15 @@ const KernelApp kMriGridding{
     .name = "mri-gridding",
     .description = "samples sorted by bins and spread onto a grid by a window (Parboil mri-gridding)",
     .params = {{"size", 32, 8, 256, "points of the grid in each direction, a multiple of 8"},
-               {"samples", 4000, 1, 1'000'000, "samples"}},
+               {"samples", 4000, 1, 4'000'000, "samples"}},
     .ptx_file = "benchmarks/mri_gridding/mri_gridding.ptx",
     .ptx_text = embedded::mri_gridding_ptx,
 };
 [[maybe_unused]] const bool registered = register_kernel_app<MriGridding>(kMriGridding);
-[[maybe_unused]] const bool registered_wang17 = register_kernel_app<MriGridding, variant::Wang17>(
-    kMriGridding.with("wang17/mri-gridding", "mri-gridding for wang17", {{"size", 64}, {"samples", 20000}}));
+// Parboil's input.
+[[maybe_unused]] const bool registered_wang17 =
+    register_kernel_app<MriGridding, variant::Wang17>(kMriGridding.with(
+        "wang17/mri-gridding", "mri-gridding for wang17", {{"size", 256}, {"samples", 2'655'910}}));
 
 }  // namespace
 }  // namespace gpumux::benchmarks::mri_gridding

@@ -116,8 +116,9 @@ const KernelApp kMriQ{
     .ptx_text = embedded::mri_q_ptx,
 };
 [[maybe_unused]] const bool registered = register_kernel_app<MriQ>(kMriQ);
+// Parboil's large input.
 [[maybe_unused]] const bool registered_wang17 = register_kernel_app<MriQ, variant::Wang17>(
-    kMriQ.with("wang17/mri-q", "mri-q for wang17", {{"voxels", 262144}, {"samples", 256}}));
+    kMriQ.with("wang17/mri-q", "mri-q for wang17", {{"voxels", 262144}, {"samples", 2048}}));
 
 }  // namespace
 }  // namespace gpumux::benchmarks::mri_q

@@ -95,8 +95,9 @@ const KernelApp kSad{
         .of({{"sad_small", {.registers_per_thread = 20, .shared_bytes = 2304}},
              {"sad_larger", {.registers_per_thread = 16}},
              {"sad_largest", {.registers_per_thread = 16}}}));
+// Parboil's large input.
 [[maybe_unused]] const bool registered_wang17 = register_kernel_app<MotionSads, variant::Wang17>(
-    kSad.with("wang17/sad", "SADs of a video frame for wang17", {{"width", 176}, {"height", 144}}));
+    kSad.with("wang17/sad", "SADs of a video frame for wang17", {{"width", 1920}, {"height", 1072}}));
 
 }  // namespace
 }  // namespace gpumux::benchmarks::sad

@@ -106,7 +106,7 @@ const KernelApp kSpmv{
     kSpmv.with("dai18/sv", "sparse matrix-vector product as in Table 2 of dai18", {{"repeats", 2}},
                {.registers_per_thread = 16}));
 [[maybe_unused]] const bool registered_wang17 = register_kernel_app<Spmv, variant::Wang17>(
-    kSpmv.with("wang17/spmv", "spmv for wang17", {{"repeats", 4}}));
+    kSpmv.with("wang17/spmv", "spmv for wang17", {{"rows", 146'689}, {"nonzeros", 25}, {"repeats", 50}}));
 
 }  // namespace
 }  // namespace gpumux::benchmarks::spmv

@@ -77,13 +77,14 @@ const KernelApp kTpacf{
     .name = "tpacf",
     .description = "two-point angular correlation: histograms of the angles of all pairs (Parboil tpacf)",
     .params = {{"sets", 40, 1, 1000, "sets of random points; two blocks each, and one"},
-               {"points", 256, 2, 4096, "points of a set"}},
+               {"points", 256, 2, 16384, "points of a set"}},
     .ptx_file = "benchmarks/tpacf/tpacf.ptx",
     .ptx_text = embedded::tpacf_ptx,
 };
 [[maybe_unused]] const bool registered = register_kernel_app<Tpacf>(kTpacf);
+// Parboil's large input.
 [[maybe_unused]] const bool registered_wang17 = register_kernel_app<Tpacf, variant::Wang17>(
-    kTpacf.with("wang17/tpacf", "tpacf for wang17", {{"sets", 100}, {"points", 256}}));
+    kTpacf.with("wang17/tpacf", "tpacf for wang17", {{"sets", 100}, {"points", 10'391}}));
 
 }  // namespace
 }  // namespace gpumux::benchmarks::tpacf

@@ -80,15 +80,19 @@ constexpr std::array<const char*, 9> kChimera15Cases = {"blackscholes:options=50
                                                         "sad:width=16,height=32"};
 
 // wang17's, from Parboil.
-constexpr std::array<const char*, 9> kWang17Cases = {"histo:samples=2,bins=4096,blocks=1",
-                                                     "histo:samples=5000,bins=12288,blocks=7,rounds=2",
-                                                     "lbm:nx=2,ny=2,nz=2,steps=1",
-                                                     "lbm:nx=37,ny=5,nz=4,steps=3",
-                                                     "mri-gridding:size=8,samples=1",
-                                                     "mri-gridding:size=16,samples=900",
-                                                     "mri-q:voxels=256,samples=1030",
-                                                     "tpacf:sets=1,points=2",
-                                                     "tpacf:sets=3,points=301"};
+constexpr std::array<const char*, 12> kWang17Cases = {
+    "wang17/cutcp:regions_x=2,regions_y=1,regions_z=3,cutoff=5",
+    "wang17/stencil:nx=67,ny=9,nz=5,steps=3",
+    "wang17/sgemm:m=128,n=16,k=24",
+    "histo:samples=2,bins=4096,blocks=1",
+    "histo:samples=5000,bins=12288,blocks=7,rounds=2",
+    "lbm:nx=2,ny=2,nz=2,steps=1",
+    "lbm:nx=37,ny=5,nz=4,steps=3",
+    "mri-gridding:size=8,samples=1",
+    "mri-gridding:size=16,samples=900",
+    "mri-q:voxels=256,samples=1030",
+    "tpacf:sets=1,points=2",
+    "tpacf:sets=3,points=301"};
 
 // awatramani17's, from Rodinia.
 constexpr const char* kAwatramani17Cases[] = {"gaussian:size=2",

@@ -18,7 +18,7 @@ class Interference(ReportCase):
         db = os.path.join(self.folder, "interference.sqlite")
         page = os.path.join(self.folder, "interference.html")
         # A goal, and so a ledger.
-        printed = subprocess.run([example.PROGRAM, "run", "wang17/sgemm:goal=80%", "wang17/lbm", "--machine", "wang17-16sm", "--policy", "qos-rollover",
+        printed = subprocess.run([example.PROGRAM, "run", "sgemm:goal=80%", "lbm", "--machine", "wang17-16sm", "--policy", "qos-rollover",
                                   "--cycles", "30000", "--db", db], check=True, capture_output=True, text=True).stdout
         example.write_report(db, page)
         load(self.driver, page)
