@@ -25,8 +25,9 @@ std::uint64_t seed_of(const std::map<std::string, std::vector<std::size_t>>& wor
 }  // namespace
 
 Replicates replicates(Reduce how, const std::vector<std::vector<double>>& columns,
-                      const std::vector<std::string>& workloads) {
+                      const std::vector<std::string>& workloads, const std::vector<std::string>& others) {
   std::map<std::string, std::vector<std::size_t>> samples;
+  for (const std::string& other : others) samples[other];
   for (std::size_t i = 0; i < workloads.size(); ++i) samples[workloads[i]].push_back(i);
   if (samples.size() < 2 || how == Reduce::Only) return {};
   std::vector<const std::vector<std::size_t>*> of_workload;
@@ -43,7 +44,9 @@ Replicates replicates(Reduce how, const std::vector<std::vector<double>>& column
       for (std::size_t k = 0; k < columns.size(); ++k)
         for (const std::size_t index : indices) drawn[k].push_back(columns[k][index]);
     }
-    out.push_back(reduce(how, drawn).number.value_or(std::numeric_limits<double>::quiet_NaN()));
+    const bool none = drawn.front().empty() && how != Reduce::Count && how != Reduce::Sum;
+    out.push_back((none ? Value::none("") : reduce(how, drawn))
+                      .number.value_or(std::numeric_limits<double>::quiet_NaN()));
   }
   return out;
 }

@@ -65,7 +65,9 @@ class ExperimentReader {
     const std::string within = fmt::format("[[{}]]", kind);
     const char* const how = is_claim ? "ours" : "holds";
     for (const auto& [key, node] : table) {
-      toml_.check_key(key, {"id", how, "scales", "note"}, fmt::format("key in {}", within).c_str());
+      std::vector<std::string> known = {"id", how, "scales", "note"};
+      if (is_claim) known.emplace_back("beside");
+      toml_.check_key(key, known, fmt::format("key in {}", within).c_str());
     }
     Answer answer;
     answer.where = reader_.place(table);
@@ -94,6 +96,13 @@ class ExperimentReader {
     answer.ours = quantities_.of_quantities(*table.get(how), how);
     if (!is_claim && !answer.ours.is_condition()) {
       toml_.fail(*table.get(how), "'holds' must compare: \"a > b\", \"a ~ b and b < c\"");
+    }
+    if (const toml::node* node = table.get("beside")) {
+      answer.beside = reader_.text(*node, "beside");
+      std::vector<std::string> known;
+      for (const Quantity& quantity : out_.quantities) known.push_back(quantity.name);
+      if (std::find(known.begin(), known.end(), answer.beside) == known.end())
+        toml_.fail(*node, unknown_choice("quantity", answer.beside, known));
     }
     if (const toml::node* node = table.get("scales")) {
       answer.scales = reader_.texts(*node, "scales");

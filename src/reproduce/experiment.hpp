@@ -87,6 +87,8 @@ struct Quantity {
   std::optional<std::pair<std::uint64_t, std::uint64_t>> window;
   Filter filter;
   std::optional<Against> against;  // each sample over that of the run that differs in this alone
+  /// Samples alone of which this is not 0, also for the run that they are compared against.
+  std::optional<Expression> when;
   Compare compare = Compare::Ratio;
   Reduce reduce = Reduce::Mean;
 
@@ -100,6 +102,7 @@ struct Quantity {
 struct Answer {
   std::string id;
   Expression ours;                  // of a trend: a condition
+  std::string beside;               // of a claim: a quantity that the note shows; empty: none
   std::vector<std::string> scales;  // that can answer; empty: all
   std::string note;                 // how the setup differs from the paper's
   SourceLocation where;
@@ -110,7 +113,7 @@ struct Experiment {
   std::string title;
   std::string path;
   std::optional<PaperClaims> paper;
-  /// By name of the scale, quick first, then paper, then others by name. At least one.
+  /// By name of the scale, quick first, then standard, paper, others by name. At least one.
   std::vector<std::pair<std::string, sweep::SweepFile>> scales;
   std::map<std::string, char> classes;  // of applications, 'C' or 'M', where the file gives them
   /// By a policy's canonical text, the values of the names in the template that it comes from.

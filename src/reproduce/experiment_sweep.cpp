@@ -50,7 +50,9 @@ void read_scales(const TomlReader& toml, const toml::table& root, const std::str
                  std::string_view text, Experiment& out) {
   std::vector<std::string> names = sweep::sweep_scales(toml, root);
   if (names.empty()) throw UserError({toml.file()}, "needs scales: [scales.quick] and [scales.paper]");
-  const auto rank = [](const std::string& scale) { return scale == "quick" ? 0 : scale == "paper" ? 1 : 2; };
+  const auto rank = [](const std::string& scale) {
+    return scale == "quick" ? 0 : scale == "standard" ? 1 : scale == "paper" ? 2 : 3;
+  };
   std::stable_sort(names.begin(), names.end(),
                    [&](const std::string& a, const std::string& b) { return rank(a) < rank(b); });
   for (const std::string& scale : names) {
@@ -115,6 +117,12 @@ SweepNames read_sweep(const TemplateReader& reader, const toml::node& node, std:
     const std::string name = reader.text(base, "base");
     const std::string content = located(reader.place(base), [&] { return sources.file(name); });
     toml::table merged = TomlReader(beside(name).string()).parse(content);
+    if (toml::table* const sweep = merged.get_as<toml::table>("sweep")) {  // of an experiment
+      toml::table own_sweep = std::move(*sweep);
+      merged = std::move(own_sweep);
+    }
+    if (merged.contains("base") || merged.contains("title"))
+      toml.fail(base, fmt::format("'{}' takes its sweep from another file: name that", name));
     merged.erase("name");
     // Nodes keep their places by being moved, out of a copy of this file.
     toml::table own = toml.parse(text);

@@ -95,7 +95,8 @@ class Measurer {
       claim.ours = ours.number;
       if (claim.ours) claim.evidence = basis_of(answer.ours).evidence();
       claim.verdict = judge(claim.claim, ours, claim.evidence);
-      claim.verdict.note = join_notes(claim.verdict.note, setup_note(answer));
+      claim.verdict.note =
+          join_notes(join_notes(beside(answer.beside, out), claim.verdict.note), setup_note(answer));
       out.claims.push_back(std::move(claim));
     }
     for (const Answer& answer : experiment_.trends) {
@@ -115,11 +116,29 @@ class Measurer {
 
  private:
   [[nodiscard]] bool covered(const Answer& answer) const { return allows(answer.scales, plan_.file.scale); }
-  /// The experiment's note and, where it is not the paper's, the length of the runs.
+  /// "over the goals that both reach 12.3 [8.1, 15.9]": of the quantity's text, value and interval.
+  [[nodiscard]] static std::string beside(const std::string& name, const ExperimentResult& result) {
+    const auto found = std::find_if(result.quantities.begin(), result.quantities.end(),
+                                    [&](const MeasuredQuantity& q) { return q.name == name; });
+    if (found == result.quantities.end()) return "";
+    const std::string& what = found->what.empty() ? found->name : found->what;
+    if (!found->value.number) return fmt::format("{}: {}", what, found->value.why);
+    std::string text = fmt::format("{} {:.4g}", what, *found->value.number);
+    if (const auto& interval = found->evidence.interval)
+      text += fmt::format(" [{:.4g}, {:.4g}]", interval->low, interval->high);
+    return text;
+  }
+  /// The experiment's note and, where it is not the paper's, the length of the runs and the size of the
+  /// sample.
   [[nodiscard]] std::string setup_note(const Answer& answer) const {
     const sweep::SweepFile& file = plan_.file;
-    if (file.scale == "paper" || file.cycles == 0 || !covered(answer)) return answer.note;
-    return join_notes(answer.note, fmt::format("scale {}: runs of {} cycles", file.scale, file.cycles));
+    if (file.scale == "paper" || (file.cycles == 0 && file.cases == 0) || !covered(answer))
+      return answer.note;
+    std::string text = fmt::format("scale {}:", file.scale);
+    if (file.cycles != 0) text += fmt::format(" runs of {} cycles", file.cycles);
+    if (file.cases != 0)
+      text += fmt::format("{} a sample of {} cases", file.cycles == 0 ? "" : ",", file.cases);
+    return join_notes(answer.note, text);
   }
   [[nodiscard]] Value not_covered() const {
     return Value::none(fmt::format("scale {} does not cover it", plan_.file.scale));
@@ -131,7 +150,7 @@ class Measurer {
     Replicates replicates;
     [[nodiscard]] Evidence evidence() const {
       const std::optional<Interval> interval = interval_of(replicates);
-      return {workloads.size(), interval, workloads.size() > 1 && !interval};
+      return {workloads.size(), interval, !interval && (workloads.size() > 1 || !replicates.empty())};
     }
   };
   [[nodiscard]] static std::string workload_of(const sweep::SweepRun& run) {
@@ -359,20 +378,25 @@ class Measurer {
     if (!value.number) value.why = fmt::format("{}: {}", run_text(plan_.runs[sample.run]), value.why);
     return value;
   }
+  /// The run that the sample's is compared against.
+  [[nodiscard]] std::optional<std::size_t> other_run(const Quantity& quantity, const Sample& sample) const {
+    const auto other = by_key_.find(key(sample.run, *quantity.against));
+    return other == by_key_.end() ? std::nullopt : std::optional(other->second);
+  }
+  [[nodiscard]] Value no_other_run(const Sample& sample) const {
+    return Value::none(fmt::format("{} has no run to be compared against", run_text(plan_.runs[sample.run])));
+  }
   [[nodiscard]] Value compared(const Quantity& quantity, const Expression& expression,
                                const Sample& sample) const {
     Value value = at(expression, sample);
     if (!value.number || !quantity.against) return value;
-    const auto other = by_key_.find(key(sample.run, *quantity.against));
-    if (other == by_key_.end()) {
-      return Value::none(
-          fmt::format("{} has no run to be compared against", run_text(plan_.runs[sample.run])));
-    }
-    Value base = at(expression, {other->second, sample.app, sample.span, sample.cpu});
+    const std::optional<std::size_t> other = other_run(quantity, sample);
+    if (!other) return no_other_run(sample);
+    Value base = at(expression, {*other, sample.app, sample.span, sample.cpu});
     if (!base.number) return base;
     if (quantity.compare != Compare::Difference && *base.number == 0) {
       return Value::undefined(
-          fmt::format("{}: 0, which nothing can be compared against", run_text(plan_.runs[other->second])));
+          fmt::format("{}: 0, which nothing can be compared against", run_text(plan_.runs[*other])));
     }
     const double ratio = *value.number / *base.number;
     value = Value::finite(quantity.compare == Compare::Difference ? *value.number - *base.number
@@ -382,14 +406,47 @@ class Measurer {
     return value;
   }
 
+  /// Takes those that do not count for `when` out of the samples; their workloads, or why that is not known.
+  [[nodiscard]] std::vector<std::string> take_out(const Quantity& quantity, Samples& samples) const {
+    std::vector<std::string> others;
+    if (!quantity.when) return others;
+    std::vector<Sample> counting;
+    for (const Sample& sample : samples.list) {
+      Value counts = at(*quantity.when, sample);
+      if (counts.number && *counts.number != 0 && quantity.against) {
+        const std::optional<std::size_t> other = other_run(quantity, sample);
+        counts =
+            other ? at(*quantity.when, {*other, sample.app, sample.span, sample.cpu}) : no_other_run(sample);
+      }
+      if (!counts.number) {
+        samples.why = counts.why;
+        return {};
+      }
+      if (*counts.number != 0)
+        counting.push_back(sample);
+      else
+        others.push_back(workload_of(plan_.runs[sample.run]));
+    }
+    samples.list = std::move(counting);
+    return others;
+  }
+
   [[nodiscard]] MeasuredQuantity from_runs(const Quantity& quantity) {
     MeasuredQuantity out{
         quantity.name, quantity.what, quantity.unit, quantity.cell, {}, std::nullopt, 0, {}, ""};
-    const auto [list, why, note] = samples(quantity);
+    Samples chosen = samples(quantity);
+    const bool none = chosen.list.empty();
+    const std::vector<std::string> others =
+        chosen.why.empty() ? take_out(quantity, chosen) : std::vector<std::string>{};
+    const auto& [list, why, note] = chosen;
     out.samples = list.size();
     out.note = note;
-    if (!why.empty() || (list.empty() && quantity.reduce != Reduce::Count)) {
-      out.value = Value::none(why.empty() ? "no run is such" : why);
+    const bool has_value =
+        !list.empty() || quantity.reduce == Reduce::Count || (quantity.reduce == Reduce::Sum && !none);
+    if (!why.empty() || !has_value) {
+      out.value = Value::none(!why.empty() ? why
+                              : none       ? "no run is such"
+                                           : fmt::format("in no run is {}", quantity.when->text()));
       return out;
     }
     std::vector<std::vector<double>> columns(quantity.of.size());
@@ -407,7 +464,7 @@ class Measurer {
       std::vector<std::string> workloads;
       for (const Sample& sample : list) workloads.push_back(workload_of(plan_.runs[sample.run]));
       Basis& basis = bases_[quantity.name];
-      basis = {{workloads.begin(), workloads.end()}, replicates(quantity.reduce, columns, workloads)};
+      basis = {{workloads.begin(), workloads.end()}, replicates(quantity.reduce, columns, workloads, others)};
       out.evidence = basis.evidence();
     }
     if (out.value.is_undefined && columns.size() == 1) {

@@ -39,12 +39,12 @@ void QuantityReader::read(const toml::table& table) {
 }
 
 void QuantityReader::quantity(const toml::table& table, std::optional<Cell> cell) {
-  static const std::vector<std::string> kFromRuns = {"per",     "window",  "where",
+  static const std::vector<std::string> kFromRuns = {"per",     "window",  "where", "when",
                                                      "against", "compare", "reduce"};
   for (const auto& [key, node] : table) {
     toml_.check_key(key,
-                    {"name", "what", "unit", "rows", "columns", "of", "per", "window", "where", "against",
-                     "compare", "reduce", "value", "highest", "lowest"},
+                    {"name", "what", "unit", "rows", "columns", "of", "per", "window", "where", "when",
+                     "against", "compare", "reduce", "value", "highest", "lowest"},
                     "key in [[quantity]]");
   }
   Quantity q;
@@ -109,10 +109,11 @@ void QuantityReader::from_runs(const toml::table& table, Quantity& q) const {
       toml_.fail(of, fmt::format("{} needs two: of = [\"weighted_speedup\", \"lsu_stall_cycles\"]",
                                  toml_.text(*table.get("reduce"), "reduce")));
     }
-    for (const toml::node& part : *of.as_array()) q.of.push_back(of_runs(part, q));
+    for (const toml::node& part : *of.as_array()) q.of.push_back(of_runs(part, "of", q));
   } else {
-    q.of = {of_runs(of, q)};
+    q.of = {of_runs(of, "of", q)};
   }
+  if (const toml::node* node = table.get("when")) q.when = of_runs(*node, "when", q);
   if (const toml::node* node = table.get("where")) q.filter = read_filter(reader_, names_, *node);
   if (!q.filter.programs.empty() && q.per != Per::Cpu)
     toml_.fail(*table.get("where"), "'program' picks CPU cores: it goes with per = \"cpu\"");
@@ -130,8 +131,8 @@ void QuantityReader::from_runs(const toml::table& table, Quantity& q) const {
   }
 }
 
-Expression QuantityReader::of_runs(const toml::node& node, const Quantity& q) const {
-  Expression expression(reader_.text(node, "of"), reader_.place(node));
+Expression QuantityReader::of_runs(const toml::node& node, const char* key, const Quantity& q) const {
+  Expression expression(reader_.text(node, key), reader_.place(node));
   const bool per_app = q.per == Per::App || q.per == Per::Interval;
   const bool over_time = q.per == Per::Interval || q.window;
   const std::vector<std::string>& known = over_time ? series_names(per_app) : sample_names(q.per);

@@ -27,7 +27,7 @@ class QuantityReader {
   void quantity(const toml::table& table, std::optional<Cell> cell);
   [[nodiscard]] std::string name_of(const toml::table& table) const;
   void from_runs(const toml::table& table, Quantity& q) const;
-  [[nodiscard]] Expression of_runs(const toml::node& node, const Quantity& q) const;
+  [[nodiscard]] Expression of_runs(const toml::node& node, const char* key, const Quantity& q) const;
   void from_quantities(const toml::table& table, Quantity& q) const;
   [[nodiscard]] std::pair<std::uint64_t, std::uint64_t> window(const toml::node& node) const;
 

@@ -58,6 +58,20 @@ TEST(Bootstrap, DrawsAreOfWorkloadsAndDependOnTheirNamesAlone) {
   EXPECT_NE(replicates(Reduce::Mean, {values}, {"a", "a", "c", "c"}), draws);
 }
 
+TEST(Bootstrap, WorkloadsOfWhichNothingCountsAreDrawn) {
+  // "a" alone counts: a draw has it, or has nothing.
+  Replicates draws = replicates(Reduce::Mean, {{5}}, {"a"}, {"b"});
+  ASSERT_EQ(draws.size(), kReplicates);
+  const auto without = std::count_if(draws.begin(), draws.end(), [](double m) { return std::isnan(m); });
+  EXPECT_NEAR(static_cast<double>(without) / kReplicates, 0.25, 0.05);
+  EXPECT_FALSE(interval_of(draws)) << "a quarter has no number";
+  // The draws are those of a quantity that counts both.
+  const Replicates both = replicates(Reduce::Count, {{1, 1}}, {"a", "b"});
+  const Replicates counts = replicates(Reduce::Count, {{1}}, {"a"}, {"b"});
+  for (std::size_t i = 0; i < draws.size(); ++i) EXPECT_EQ(std::isnan(draws[i]), counts[i] == 0);
+  EXPECT_EQ(std::count(both.begin(), both.end(), 2), static_cast<std::ptrdiff_t>(kReplicates));
+}
+
 TEST(Bootstrap, WhatDoesNotVaryHasNoInterval) {
   EXPECT_TRUE(replicates(Reduce::Mean, {{1, 2}}, {"a", "a"}).empty());
   EXPECT_FALSE(replicates(Reduce::Max, {{1, 2}}, {"a", "b"}).empty());

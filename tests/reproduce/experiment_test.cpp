@@ -38,6 +38,12 @@ Experiment parse(const std::string& text) {
            return "name = \"b\"\napps = [\"add\", \"stream\"]\npolicies = [\"leftover\"]\n"
                   "[scales.quick]\ncycles = 600\ncombine = \"pairs\"\n[scales.paper]\ncycles = 0\n"
                   "combine = \"pairs\"\n";
+         if (path == "whole.toml")
+           return "title = \"w\"\n[sweep]\napps = [\"add\", \"stream\"]\ncombine = \"pairs\"\n"
+                  "[sweep.scales.paper]\n[sweep.scales.standard]\ncases = 1\n[sweep.scales.quick]\n"
+                  "cycles = 5\n" +
+                  std::string("[[quantity]]\nname = \"a\"\nof = \"ipc\"\nreduce = \"mean\"\n");
+         if (path == "of_base.toml") return "title = \"w\"\n[sweep]\nbase = \"whole.toml\"\n";
          if (path == "bad.toml") return "apps = 1\nscales.quick = {}\n";
          throw UserError("there is no " + path);
        },
@@ -88,6 +94,26 @@ TEST(ExperimentFile, ASweepHasTheKeysOfItsBaseThatItDoesNotReplace) {
   EXPECT_TRUE(own.starts_with("f/e.toml:5:12: error: 'policies' must be a text")) << own;
   const std::string none = message("");
   EXPECT_NE(none, "accepted");
+}
+
+TEST(ExperimentFile, TheBaseMayBeAnExperiment) {
+  const Experiment e = parse(
+      "title = \"t\"\n[sweep]\nbase = \"whole.toml\"\npolicies = [\"even\"]\nscales.quick.cycles = 7\n" +
+      kMean);
+  ASSERT_EQ(e.scales.size(), 3U);
+  EXPECT_EQ(e.scales[0].second.cycles, 7U);
+  EXPECT_EQ(e.scales[1].first, "standard");
+  EXPECT_EQ(e.scales[1].second.cases, 1U);
+  EXPECT_EQ(e.scales[2].first, "paper");
+  EXPECT_EQ(e.scales[2].second.policies.at(0).value, "even");
+  EXPECT_EQ(e.quantities.size(), 1U) << "the base's are its own";
+  try {
+    (void)parse("title = \"t\"\n[sweep]\nbase = \"of_base.toml\"\n" + kMean);
+    FAIL();
+  } catch (const UserError& error) {
+    EXPECT_STREQ(error.what(),
+                 "f/e.toml:3:8: error: 'of_base.toml' takes its sweep from another file: name that");
+  }
 }
 
 TEST(ExperimentFile, RowsAndColumnsMakeOneQuantityEach) {
@@ -178,6 +204,11 @@ TEST(ExperimentFile, WrongOnesAreRefusedAtTheirPlace) {
       {"title = \"t\"\nsweep = \"s.toml\"\n", "f/e.toml: error: has no [[quantity]]"},
       {"title = \"t\"\nsweep = \"none.toml\"\n", "f/e.toml:2:9: error: there is no none.toml"},
       {"title = \"t\"\nsweep = \"flat.toml\"\n", "f/flat.toml: error: needs scales"},
+      {kExperimentHead +
+           "[[claim]]\nid = \"dai18.fig12.spatial_weighted_speedup\"\nours = \"a\"\nbeside = \"a + a\"\n",
+       "f/e.toml:17:10: error: unknown quantity 'a + a'"},
+      {kExperimentHead + "[[quantity]]\nname = \"b\"\nof = \"ipc\"\nwhen = \"ipcs\"\nreduce = \"mean\"\n",
+       "f/e.toml:17:8: error: unknown counter of a run 'ipcs'"},
       {"title = \"t\"\nsweep = \"bad.toml\"\n", "f/bad.toml:1:8: error: 'apps' must be a list"},
       {"title = \"t\"\nsweep = 3\n", "f/e.toml:2:9: error: 'sweep' must be a text"},
       {"title = \"t\"\npaper = \"dai19\"\nsweep = \"s.toml\"\n",
@@ -280,13 +311,13 @@ TEST(ExperimentFile, WrongOnesAreRefusedAtTheirPlace) {
   }
 }
 
-TEST(Library, EveryExperimentIsReadyAtBothScales) {
+TEST(Library, EveryExperimentIsReadyAtAllScales) {
   std::map<std::string, std::string> answered;  // claims and trends, by whom
   ASSERT_FALSE(experiment_ids().empty());
   for (const std::string& id : experiment_ids()) {
     const Experiment e = builtin_experiment(id);
     EXPECT_EQ(e.id, id);
-    for (const char* scale : {"quick", "paper"}) {
+    for (const char* scale : {"quick", "standard", "paper"}) {
       ASSERT_NE(e.find_scale(scale), nullptr) << id;
       EXPECT_FALSE(sweep::expand(*e.find_scale(scale)).runs.empty()) << id;
     }

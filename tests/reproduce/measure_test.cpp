@@ -191,6 +191,45 @@ TEST_F(Measure, Filters) {
   expect_missing(kSpeedup + "where = {size = 3}\nreduce = \"mean\"", "no run is such");
 }
 
+TEST_F(Measure, SamplesThatCount) {
+  expect(kOfEven + "when = \"weighted_speedup > 1.1\"\nreduce = \"mean\"", 1.4);
+  expect(kOfEven + "when = \"weighted_speedup > 1.1\"\nreduce = \"count\"", 2);
+  expect(kOfEven + "when = \"weighted_speedup > 2\"\nreduce = \"count\"", 0);
+  expect(kOfEven + "when = \"weighted_speedup > 2\"\nreduce = \"sum\"", 0);
+  expect_missing(kOfEven + "when = \"weighted_speedup > 2\"\nreduce = \"mean\"",
+                 "in no run is weighted_speedup > 2");
+  expect_missing(kSpeedup + "where = {seed = 2}\nwhen = \"weighted_speedup > 2\"\nreduce = \"sum\"",
+                 "no run is such");
+  // Of the application's own numbers.
+  expect(
+      "of = \"normalized_ipc\"\nper = \"app\"\nwhere = {policy = \"even\"}\nwhen = \"normalized_ipc > 0.65\"\nreduce "
+      "= \"mean\"",
+      0.775);
+  // Compared: where it is so in both runs. 1.2 and 1.6 of even, 1.25 and 1.25 of spatial: the second pair
+  // alone.
+  expect(kOfEven +
+             "when = \"weighted_speedup > 1.1\"\nagainst = {policy = \"spatial\"}\ncompare = \"ratio\"\n"
+             "reduce = \"only\"",
+         1.6 / 1.25);
+  const auto made = experiment("[[quantity]]\nname = \"q\"\n" + kOfEven +
+                               "when = \"weighted_speedup > 1.1\"\nreduce = \"mean\"\n");
+  const MeasuredQuantity q = measure(made, plan_, records_).quantities.back();
+  EXPECT_EQ(q.samples, 2U);
+  EXPECT_EQ(q.evidence.workloads, 2U);
+}
+
+TEST_F(Measure, ANumberBesideAnAnswer) {
+  const Experiment made =
+      experiment("[[quantity]]\nname = \"ours\"\n" + kOfEven +
+                     "reduce = \"mean\"\n[[quantity]]\nname = \"other\"\n"
+                     "what = \"the best pair\"\n" +
+                     kOfEven + "reduce = \"max\"\n",
+                 "[[claim]]\nid = \"p.speedup\"\nours = \"ours\"\nbeside = \"other\"\nnote = \"as it is\"\n");
+  const std::string note = measure(made, plan_, records_).claims.at(0).verdict.note;
+  EXPECT_TRUE(note.starts_with("the best pair 1.6 [1, 1.6]")) << note;
+  EXPECT_NE(note.find("; as it is"), std::string::npos) << note;
+}
+
 TEST_F(Measure, GoalsOfTheSweep) {
   const Experiment made = parse_experiment(R"(
 title = "t"
