@@ -21,7 +21,9 @@
 #include "reproduce/write_up.hpp"
 #include "sweep/expand.hpp"
 #include "sweep/job.hpp"
+#include "sweep_dry_run.hpp"
 #include "sweep_run.hpp"
+#include "terminal.hpp"
 
 namespace gpumux::cli {
 namespace {
@@ -39,6 +41,7 @@ struct ReproduceOptions {
   std::string markdown;
   unsigned jobs = processors();
   bool retry_failed = false;
+  bool dry_run = false;
   bool quiet = false;
   ProgressMode progress = ProgressMode::Auto;
 };
@@ -52,7 +55,7 @@ bool read_reproduce_options(const Arguments& args, ReproduceOptions& options) {
   app.add_option("--db", options.db, "SQLite database of the runs; made where there is none")
       ->type_name("DB")
       ->required();
-  app.add_option("--scale", options.scale, "quick, paper, or another of the sweep's [quick]")
+  app.add_option("--scale", options.scale, "quick, standard, paper, or another of the sweep's [quick]")
       ->type_name("SCALE")
       ->check(not_empty);
   app.add_option("--json", options.json, "write all of it to this file")->type_name("FILE")->check(not_empty);
@@ -61,10 +64,14 @@ bool read_reproduce_options(const Arguments& args, ReproduceOptions& options) {
       ->check(not_empty);
   app.add_option("--jobs", options.jobs, "runs at a time [number of processors]")->check(CLI::Range(1, 1024));
   app.add_flag("--retry-failed", options.retry_failed, "run those again that failed earlier");
+  app.add_flag("--dry-run", options.dry_run,
+               "say how many runs there are, how many the database has, and about how long the others take");
   app.add_flag("--quiet", options.quiet, "print nothing but errors");
   std::string progress = "auto";
   app.add_option("--progress", progress, kProgressHelp)->type_name("auto|plain|off");
   if (!parse(app, args)) return false;
+  if (options.dry_run && !(options.json.empty() && options.markdown.empty()))
+    throw UserError("--dry-run makes no results: leave out --json and --markdown");
   options.progress = progress_mode(progress, options.quiet);
   return true;
 }
@@ -137,6 +144,21 @@ int reproduce_command(const Arguments& args) {
   check_apart({options.json, options.markdown}, {options.db});
   reproduce::Chosen chosen = reproduce::choose(options.what);
   const std::vector<Task> tasks = read_tasks(std::move(chosen.experiments), options.scale);
+
+  if (options.dry_run) {
+    std::vector<const sweep::SweepPlan*> plans;
+    for (const Task& task : tasks)
+      if (task.plan) plans.push_back(&*task.plan);
+    ProgressLine line(options.progress);
+    const std::string text =
+        dry_run_text(name_with_scale(options.what, options.scale), plans, options.db, options.jobs,
+                     [&](std::size_t looked_at, std::size_t all) {
+                       if (line.due()) line.show(fmt::format("{} of {} runs looked at", looked_at, all));
+                     });
+    line.clear();
+    std::fputs(text.c_str(), stdout);
+    return 0;
+  }
 
   int exit_code = 0;
   bool stopped = false;

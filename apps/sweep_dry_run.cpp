@@ -30,7 +30,12 @@ std::set<std::string> finished(const std::string& database) {
 
 }  // namespace
 
-std::string dry_run_text(const sweep::SweepPlan& plan, const std::string& database, unsigned jobs,
+std::string name_with_scale(const std::string& name, const std::string& scale) {
+  return scale.empty() ? name : fmt::format("{} ({})", name, scale);
+}
+
+std::string dry_run_text(const std::string& name, const std::vector<const sweep::SweepPlan*>& plans,
+                         const std::string& database, unsigned jobs,
                          const std::function<void(std::size_t, std::size_t)>& progress) {
   constexpr double kSecondsOfAll = 30;
   constexpr double kSecondsOfEach = 0.4;
@@ -38,16 +43,22 @@ std::string dry_run_text(const sweep::SweepPlan& plan, const std::string& databa
   std::size_t baselines = 0;
   std::size_t done = 0;
   std::set<std::string> apps;
-  for (const sweep::SweepRun& run : plan.runs) {
-    if (run.is_baseline) ++baselines;
-    if (known.contains(run.hash)) ++done;
-    for (const experiment::AppSpec& app : run.spec.apps) apps.insert(run.machine_hash + app.identity);
+  std::set<std::string> seen;
+  std::vector<const sweep::SweepRun*> runs;
+  std::size_t duplicates = 0;
+  for (const sweep::SweepPlan* plan : plans) {
+    duplicates += plan->duplicates;
+    for (const sweep::SweepRun& run : plan->runs) {
+      if (!seen.insert(run.hash).second) continue;
+      runs.push_back(&run);
+      if (run.is_baseline) ++baselines;
+      if (known.contains(run.hash)) ++done;
+      for (const experiment::AppSpec& app : run.spec.apps) apps.insert(run.machine_hash + app.identity);
+    }
   }
-  const std::size_t all = plan.runs.size();
-  std::string text =
-      fmt::format("{}{}: {} runs, {} of them applications alone", plan.file.name,
-                  plan.file.scale.empty() ? "" : fmt::format(" ({})", plan.file.scale), all, baselines);
-  if (plan.duplicates > 0) text += fmt::format("; {} more were described twice", plan.duplicates);
+  const std::size_t all = runs.size();
+  std::string text = fmt::format("{}: {} runs, {} of them applications alone", name, all, baselines);
+  if (duplicates > 0) text += fmt::format("; {} more were described twice", duplicates);
   text += fmt::format("\n{} has {}; {} to do", database, done, all - done);
   if (done == all) return text + "\n";
 
@@ -56,10 +67,10 @@ std::string dry_run_text(const sweep::SweepPlan& plan, const std::string& databa
   double seconds = 0;  // of those to do
   double longest = 0;
   RunCosts costs(std::min(kSecondsOfEach, kSecondsOfAll / static_cast<double>(apps.size() + 1)));
-  for (const sweep::SweepRun& run : plan.runs) {
+  for (const sweep::SweepRun* run : runs) {
     progress(++looked_at, all);
-    if (known.contains(run.hash)) continue;
-    const std::optional<double> cost = costs.of(run.spec);
+    if (known.contains(run->hash)) continue;
+    const std::optional<double> cost = costs.of(run->spec);
     unknown += cost ? 0 : 1;
     seconds += cost.value_or(0);
     longest = std::max(longest, cost.value_or(0));

@@ -54,6 +54,19 @@ what = "w"
   }
 };
 
+TEST_F(Reproduce, SaysWhatItWouldDo) {
+  const Outcome o = gpumux({"reproduce", "e.toml", "--db", "r.sqlite", "--jobs", "2", "--dry-run"});
+  EXPECT_EQ(o.code, 0) << o.err;
+  EXPECT_TRUE(
+      o.out.starts_with("e.toml (quick): 4 runs, 2 of them applications alone\n"
+                        "r.sqlite has 0; 4 to do, about 0:0"))
+      << o.out;
+  EXPECT_FALSE(exists("r.sqlite"));
+  const Outcome json = gpumux({"reproduce", "e.toml", "--db", "r.sqlite", "--dry-run", "--json", "r.json"});
+  EXPECT_EQ(json.code, 2);
+  EXPECT_EQ(json.err, "error: --dry-run makes no results: leave out --json and --markdown\n");
+}
+
 TEST_F(Reproduce, RunsWhatIsMissingAndWritesEverything) {
   const Outcome o =
       gpumux({"reproduce", "e.toml", "--db", "r.sqlite", "--json", "r.json", "--markdown", "r.md"});
