@@ -202,7 +202,8 @@ TEST_F(Measure, SamplesThatCount) {
                  "no run is such");
   // Of the application's own numbers.
   expect(
-      "of = \"normalized_ipc\"\nper = \"app\"\nwhere = {policy = \"even\"}\nwhen = \"normalized_ipc > 0.65\"\nreduce "
+      "of = \"normalized_ipc\"\nper = \"app\"\nwhere = {policy = \"even\"}\nwhen = \"normalized_ipc > "
+      "0.65\"\nreduce "
       "= \"mean\"",
       0.775);
   // Compared: where it is so in both runs. 1.2 and 1.6 of even, 1.25 and 1.25 of spatial: the second pair
