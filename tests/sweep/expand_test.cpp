@@ -216,7 +216,7 @@ TEST(Cases, FewerTakeEachApplicationEquallyOften) {
     for (std::size_t k = 0; k < 10; ++k) {
       EXPECT_EQ(of_goal[k], cases / 10);
       EXPECT_EQ(first[k], cases / 10) << k;
-      EXPECT_NEAR(second[k], cases / 10, 1) << k;
+      EXPECT_LE(second[k], cases / 10 + 1) << k;
     }
   }
 }
@@ -236,7 +236,10 @@ TEST(Cases, WithoutGoalsEachApplicationIsTakenAsOften) {
   std::map<std::size_t, std::size_t> of_app;
   for (std::size_t i = 0; i < pairs.size(); ++i)
     for (const std::size_t app : pairs[i]) of_app[app] += chosen[i].size();
-  for (const auto& [app, count] : of_app) EXPECT_NEAR(count, 4, 1) << app;
+  for (const auto& [app, count] : of_app) {
+    EXPECT_GE(count, 3U) << app;
+    EXPECT_LE(count, 5U) << app;
+  }
 }
 
 TEST(Cases, NamedWorkloadsComeFirst) {
