@@ -62,9 +62,10 @@ TEST_F(Reproduce, SaysWhatItWouldDo) {
                         "r.sqlite has 0; 4 to do, about 0:0"))
       << o.out;
   EXPECT_FALSE(exists("r.sqlite"));
-  const Outcome json = gpumux({"reproduce", "e.toml", "--db", "r.sqlite", "--dry-run", "--json", "r.json"});
-  EXPECT_EQ(json.code, 2);
-  EXPECT_EQ(json.err, "error: --dry-run makes no results: leave out --json and --markdown\n");
+  const Outcome with_json =
+      gpumux({"reproduce", "e.toml", "--db", "r.sqlite", "--dry-run", "--json", "r.json"});
+  EXPECT_EQ(with_json.code, 2);
+  EXPECT_EQ(with_json.err, "error: --dry-run makes no results: leave out --json and --markdown\n");
 }
 
 TEST_F(Reproduce, RunsWhatIsMissingAndWritesEverything) {
