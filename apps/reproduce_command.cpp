@@ -23,7 +23,6 @@
 #include "sweep/job.hpp"
 #include "sweep_dry_run.hpp"
 #include "sweep_run.hpp"
-#include "terminal.hpp"
 
 namespace gpumux::cli {
 namespace {
@@ -149,13 +148,8 @@ int reproduce_command(const Arguments& args) {
     std::vector<const sweep::SweepPlan*> plans;
     for (const Task& task : tasks)
       if (task.plan) plans.push_back(&*task.plan);
-    ProgressLine line(options.progress);
-    const std::string text =
-        dry_run_text(name_with_scale(options.what, options.scale), plans, options.db, options.jobs,
-                     [&](std::size_t looked_at, std::size_t all) {
-                       if (line.due()) line.show(fmt::format("{} of {} runs looked at", looked_at, all));
-                     });
-    line.clear();
+    const std::string text = dry_run_text(name_with_scale(options.what, options.scale), plans, options.db,
+                                          options.jobs, options.progress);
     std::fputs(text.c_str(), stdout);
     return 0;
   }

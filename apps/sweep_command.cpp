@@ -250,13 +250,8 @@ int sweep_command(const Arguments& args) {
   }
   const sweep::SweepPlan plan = sweep::expand(sweep::read_sweep(options.file, options.scale));
   if (options.dry_run) {
-    ProgressLine line(options.progress);
-    const auto show = [&](std::size_t looked_at, std::size_t all) {
-      if (line.due()) line.show(fmt::format("{} of {} runs looked at", looked_at, all));
-    };
     const std::string text = dry_run_text(name_with_scale(plan.file.name, plan.file.scale), {&plan},
-                                          options.db, options.jobs, show);
-    line.clear();
+                                          options.db, options.jobs, options.progress);
     std::fputs(text.c_str(), stdout);
     return 0;
   }

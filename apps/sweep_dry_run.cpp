@@ -10,7 +10,6 @@
 #include "database/damage.hpp"
 #include "database/sqlite.hpp"
 #include "run_costs.hpp"
-#include "terminal.hpp"
 
 namespace gpumux::cli {
 namespace {
@@ -35,8 +34,7 @@ std::string name_with_scale(const std::string& name, const std::string& scale) {
 }
 
 std::string dry_run_text(const std::string& name, const std::vector<const sweep::SweepPlan*>& plans,
-                         const std::string& database, unsigned jobs,
-                         const std::function<void(std::size_t, std::size_t)>& progress) {
+                         const std::string& database, unsigned jobs, ProgressMode progress) {
   constexpr double kSecondsOfAll = 30;
   constexpr double kSecondsOfEach = 0.4;
   const std::set<std::string> known = finished(database);
@@ -64,17 +62,20 @@ std::string dry_run_text(const std::string& name, const std::vector<const sweep:
 
   std::size_t unknown = 0;
   std::size_t looked_at = 0;
+  ProgressLine line(progress);
   double seconds = 0;  // of those to do
   double longest = 0;
   RunCosts costs(std::min(kSecondsOfEach, kSecondsOfAll / static_cast<double>(apps.size() + 1)));
   for (const sweep::SweepRun* run : runs) {
-    progress(++looked_at, all);
+    ++looked_at;
+    if (line.due()) line.show(fmt::format("{} of {} runs looked at", looked_at, all));
     if (known.contains(run->hash)) continue;
     const std::optional<double> cost = costs.of(run->spec);
     unknown += cost ? 0 : 1;
     seconds += cost.value_or(0);
     longest = std::max(longest, cost.value_or(0));
   }
+  line.clear();
   if (done + unknown < all)
     text += fmt::format(", about {} with {} at a time", duration(std::max(seconds / jobs, longest)), jobs);
   if (unknown > 0)
