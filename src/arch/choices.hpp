@@ -16,6 +16,14 @@ inline constexpr std::array kIndexFunctionWords = {"linear", "xor", "ipoly"};
   return kIndexFunctionWords.at(static_cast<std::size_t>(function));
 }
 
+/// Which set of L1 a line goes to: its number modulo the sets; with all bits above folded onto those (xor);
+/// or with some of them, as measured on Fermi (sm/l1.cpp).
+enum class L1Index : std::uint8_t { Linear, Xor, Fermi };
+inline constexpr std::array kL1IndexWords = {"linear", "xor", "fermi"};
+[[nodiscard]] constexpr const char* word(L1Index index) {
+  return kL1IndexWords.at(static_cast<std::size_t>(index));
+}
+
 /// When a cache reserves a line: at the miss, or only when the data comes.
 enum class Allocate : std::uint8_t { OnMiss, OnFill };
 inline constexpr std::array kAllocateWords = {"on-miss", "on-fill"};

@@ -114,7 +114,7 @@ struct L1Config {
   std::uint32_t bytes = 16384;
   std::uint32_t ways = 4;
   bool sectored = false;
-  IndexFunction index = IndexFunction::Xor;  // linear or xor
+  L1Index index = L1Index::Xor;
   Allocate allocate = Allocate::OnMiss;
   L1Write write = L1Write::Evict;
   std::uint32_t written_kept = 0;  // percent of the lines; of those that stores took, so many are not evicted

@@ -174,7 +174,7 @@ void Checker::l1() const {
           fmt::format("l1.size = {} is no whole number of sets of {} ways x {} bytes", l1.bytes, l1.ways,
                       kLineBytes));
   const std::uint64_t sets = l1.bytes / way_bytes;
-  require(l1.index == IndexFunction::Linear || std::has_single_bit(sets), {"l1.size", "l1.ways", "l1.index"},
+  require(l1.index == L1Index::Linear || std::has_single_bit(sets), {"l1.size", "l1.ways", "l1.index"},
           fmt::format("l1.size = {} in {} ways makes {} sets; index \"{}\" needs a power of two", l1.bytes,
                       l1.ways, sets, word(l1.index)));
   constexpr std::uint32_t kMaxLines = 65534;  // sm/l1.hpp counts lines in 16 bits

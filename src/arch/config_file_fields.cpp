@@ -272,8 +272,8 @@ void add_caches(Fields& f) {
        "L1 data cache per SM, 128-byte lines");
   count(f, "l1.ways", GPUMUX_MEMBER(l1.ways), 1, 4096, "ways", "associativity");
   flag(f, "l1.sectored", GPUMUX_MEMBER(l1.sectored), "32-byte sectors are fetched and counted, not lines");
-  choice(f, "l1.index", GPUMUX_BYTE(l1.index),
-         std::array{word(IndexFunction::Linear), word(IndexFunction::Xor)}, "set index function");
+  choice(f, "l1.index", GPUMUX_BYTE(l1.index), kL1IndexWords,
+         "set index function: all upper bits folded, or those that Fermi was measured to take");
   choice(f, "l1.allocate", GPUMUX_BYTE(l1.allocate), kAllocateWords,
          "when a line is reserved: at the miss, or only when the data comes");
   choice(f, "l1.write", GPUMUX_BYTE(l1.write), kL1WriteWords,

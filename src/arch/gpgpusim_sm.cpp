@@ -489,8 +489,13 @@ void GpgpusimImport::l1_policies(const GpgpusimCache& text) {
   if (text.allocate.text == "s" && flag("-gpgpu_adaptive_cache_config"))
     warn(kL1, "lines are reserved when data comes, also where L1 has the whole array (s)", &text.allocate.at);
   const char index = text.index.text[0];
-  set("l1.index", index == 'L' || index == 'C' ? "linear" : "xor", {kL1}, "", &text.index.at);
-  if (index != 'L' && index != 'X') {
+  const bool fermi = index == 'H' && (text.sets == 32 || text.sets == 64);
+  set("l1.index",
+      fermi                          ? "fermi"
+      : index == 'L' || index == 'C' ? "linear"
+                                     : "xor",
+      {kL1}, "", &text.index.at);
+  if (index != 'L' && index != 'X' && !fermi) {
     warn(kL1,
          fmt::format("the index function {} has no counterpart; {}", index, index == 'C' ? "linear" : "xor"),
          &text.index.at);

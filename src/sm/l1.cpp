@@ -8,7 +8,7 @@ namespace gpumux::sm {
 L1::L1(const arch::L1Config& config)
     : sectored_(config.sectored),
       on_miss_(config.allocate == arch::Allocate::OnMiss),
-      xor_index_(config.index == arch::IndexFunction::Xor),
+      index_(config.index),
       write_evict_(config.write == arch::L1Write::Evict),
       write_allocate_(config.write == arch::L1Write::Allocate),
       mshr_limit_(config.mshr_entries),
@@ -36,8 +36,16 @@ L1::L1(const arch::L1Config& config)
 }
 
 inline std::uint32_t L1::set_of(std::uint64_t line) const {
-  if (!xor_index_) return static_cast<std::uint32_t>(power_of_two_ ? line & (sets_ - 1) : line % sets_);
+  if (index_ == arch::L1Index::Linear)
+    return static_cast<std::uint32_t>(power_of_two_ ? line & (sets_ - 1) : line % sets_);
   if (sets_ == 1) return 0;
+  if (index_ == arch::L1Index::Fermi) {
+    // Address bits 7 to 11 by exclusive or with 13, 14, 15, 17 and 19, which 32 sets need; more sets take
+    // bits from 12 on, too. Nugteren et al., A Detailed GPU Cache Model Based on Reuse Distance Theory, HPCA
+    // 2014; as in GPGPU-Sim 3.2.2.
+    const std::uint64_t upper = (line >> 6 & 7) | (line >> 7 & 8) | (line >> 8 & 16);
+    return static_cast<std::uint32_t>((line ^ upper) & (sets_ - 1));
+  }
   // Folds the bits above the index onto it, so that power-of-two strides spread over the sets.
   const auto bits = static_cast<unsigned>(std::bit_width(sets_ - 1));
   std::uint64_t folded = line;

@@ -279,7 +279,7 @@ class L1 {
 
   bool sectored_;
   bool on_miss_;
-  bool xor_index_;
+  arch::L1Index index_;
   bool write_evict_;
   bool write_allocate_;
   bool power_of_two_;          // sets

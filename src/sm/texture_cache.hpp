@@ -22,7 +22,7 @@ class TextureCache {
     arch::L1Config l1;
     l1.bytes = config.bytes;
     l1.ways = config.ways;
-    l1.index = arch::IndexFunction::Linear;
+    l1.index = arch::L1Index::Linear;
     l1.mshr_entries = config.mshr_entries;
     l1.mshr_merges = config.mshr_merges;
     return l1;

@@ -166,7 +166,8 @@ TEST(MachineFile, PointsAtWhatIsWrong) {
   starts(message_of("[l1]\nsize = \"24Q\"\n"), "gpu.toml:2:8: error: 'l1.size' is not a size: \"24Q\"");
   starts(message_of("[l1]\nsectored = 1\n"), "gpu.toml:2:12: error: 'l1.sectored' must be true or false");
   starts(message_of("[l1]\nindex = \"xorr\"\n"),
-         "gpu.toml:2:9: error: unknown value of 'l1.index' 'xorr'; did you mean 'xor'?; known: linear, xor");
+         "gpu.toml:2:9: error: unknown value of 'l1.index' 'xorr'; did you mean 'xor'?; known: linear, xor, "
+         "fermi");
   starts(message_of("[latency]\nint_add = 4\n"),
          "gpu.toml:2:11: error: 'latency.int_add' must be a list of two");
   starts(message_of("[latency]\nint_add = [4, 0]\n"), "gpu.toml:2:15: error: 'latency.int_add' is 0; ");

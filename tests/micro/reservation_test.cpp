@@ -60,7 +60,9 @@ void loads_of(Program& program, WarpCode& code, const std::vector<std::uint64_t>
 /// above folded onto those by exclusive or.
 std::uint64_t l1_set(const arch::L1Config& l1, std::uint64_t line) {
   const std::uint64_t sets = l1.bytes / (l1.ways * kLineBytes);
-  if (l1.index == arch::IndexFunction::Linear) return line % sets;
+  if (l1.index == arch::L1Index::Linear) return line % sets;
+  if (l1.index == arch::L1Index::Fermi)
+    return (line % sets) ^ ((line >> 6 & 7) | (line >> 7 & 8) | (line >> 8 & 16));
   std::uint64_t set = 0;
   for (; line != 0; line /= sets) set ^= line % sets;
   return set;

@@ -41,7 +41,7 @@ inline arch::MachineConfig plain_machine() {
   config.noc.input_buffer_flits = 64;
   config.l1.bytes = 16384;
   config.l1.ways = 4;
-  config.l1.index = arch::IndexFunction::Linear;
+  config.l1.index = arch::L1Index::Linear;
   config.l1.latency = 30;
   for (auto& unit : config.units) unit.count = 4;  // 32 lanes, shared by the schedulers
   return config;

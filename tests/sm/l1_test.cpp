@@ -8,6 +8,7 @@
 #include <map>
 #include <random>
 #include <set>
+#include <utility>
 
 namespace gpumux::sm {
 namespace {
@@ -16,7 +17,7 @@ arch::L1Config small(std::uint32_t sets, std::uint32_t ways) {
   arch::L1Config config;
   config.bytes = sets * ways * kLineBytes;
   config.ways = ways;
-  config.index = arch::IndexFunction::Linear;
+  config.index = arch::L1Index::Linear;
   config.sectored = false;
   config.mshr_entries = 8;
   config.mshr_merges = 4;
@@ -69,7 +70,7 @@ TEST(L1, ReservedLinesCannotBeEvicted) {
 
 TEST(L1, XorIndexSpreadsPowerOfTwoStrides) {
   arch::L1Config config = small(32, 1);
-  const auto kept = [&](arch::IndexFunction index) {
+  const auto kept = [&](arch::L1Index index) {
     config.index = index;
     L1 l1(config);
     for (std::uint64_t i = 0; i < 32; ++i) bring(l1, i * 32);
@@ -77,8 +78,28 @@ TEST(L1, XorIndexSpreadsPowerOfTwoStrides) {
     for (std::uint64_t i = 0; i < 32; ++i) present += hits(l1, i * 32) ? 1 : 0;
     return present;
   };
-  EXPECT_EQ(kept(arch::IndexFunction::Linear), 1U);
-  EXPECT_EQ(kept(arch::IndexFunction::Xor), 32U);
+  EXPECT_EQ(kept(arch::L1Index::Linear), 1U);
+  EXPECT_EQ(kept(arch::L1Index::Xor), 32U);
+}
+
+// Lines of addresses of one bit each: which sets they share with line 0 and with each other.
+TEST(L1, FermisIndexTakesFiveOfTheUpperBits) {
+  const auto alone = [](std::uint32_t sets, std::uint64_t address) {
+    arch::L1Config config = small(sets, 1);
+    config.index = arch::L1Index::Fermi;
+    L1 l1(config);
+    bring(l1, 0);
+    bring(l1, address / kLineBytes);
+    return hits(l1, 0);  // still there
+  };
+  const std::set<std::uint32_t> taken = {7, 8, 9, 10, 11, 13, 14, 15, 17, 19};
+  for (std::uint32_t bit = 7; bit < 30; ++bit) {
+    EXPECT_EQ(alone(32, std::uint64_t{1} << bit), taken.count(bit) != 0) << bit;
+    EXPECT_EQ(alone(64, std::uint64_t{1} << bit), bit == 12 || taken.count(bit) != 0) << bit;
+  }
+  // Bit 13 goes onto bit 7, 14 onto 8, 15 onto 9, 17 onto 10 and 19 onto 11.
+  for (const auto& [upper, lower] : {std::pair{13, 7}, {14, 8}, {15, 9}, {17, 10}, {19, 11}})
+    EXPECT_FALSE(alone(32, (std::uint64_t{1} << upper) | (std::uint64_t{1} << lower))) << upper;
 }
 
 TEST(L1, FlushDropsLinesAndDataOnTheirWay) {
@@ -123,7 +144,7 @@ TEST(L1, StoresThatTakeLines) {
   // Two sets of four ways; even lines are in one of them.
   arch::L1Config config = small(2, 4);
   config.sectored = true;
-  config.index = arch::IndexFunction::Linear;
+  config.index = arch::L1Index::Linear;
   config.write = arch::L1Write::Allocate;
   L1 l1(config);
   EXPECT_EQ(l1.write(0, 0x3, true), 0U);

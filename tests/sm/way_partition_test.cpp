@@ -165,7 +165,7 @@ arch::L1Config one_set(std::uint32_t ways, arch::Allocate allocate = arch::Alloc
   arch::L1Config config;
   config.ways = ways;
   config.bytes = ways * kLineBytes;
-  config.index = arch::IndexFunction::Linear;
+  config.index = arch::L1Index::Linear;
   config.allocate = allocate;
   return config;
 }
