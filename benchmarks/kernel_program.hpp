@@ -56,11 +56,16 @@ class KernelRun {
     host_.to_device(array.first, values);
     return array;
   }
-  /// An array of one channel of f32, without contents.
-  [[nodiscard]] workload::TextureArray float_array(std::uint32_t width, std::uint32_t height) {
-    const workload::TextureArray array = host_.create_array({{}, width, height, 0, 0});
+  /// Without contents.
+  [[nodiscard]] workload::TextureArray array(const workload::TexelFormat& format, std::uint32_t width,
+                                             std::uint32_t height) {
+    const workload::TextureArray array = host_.create_array({format, width, height, 0, 0});
     allocated_.push_back(array.address);
     return array;
+  }
+  /// Of one channel of f32.
+  [[nodiscard]] workload::TextureArray float_array(std::uint32_t width, std::uint32_t height) {
+    return array({}, width, height);
   }
   void copy(const workload::TextureArray& to, const DeviceArray<float>& from) {
     GPUMUX_CHECK(from.elements * sizeof(float) >= to.texel_bytes());

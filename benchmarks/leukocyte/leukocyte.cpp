@@ -46,6 +46,7 @@ Image gicov(const Gradient& of, const Circles& circles) {
       float greatest = 0;
       for (std::uint32_t circle = 0; circle < kCircles; ++circle) {
         float sum = 0;
+        float mean = 0;
         float squares = 0;
         for (std::uint32_t p = 0; p < kPoints; ++p) {
           const std::uint32_t px = x + static_cast<std::uint32_t>(circles.x[circle * kPoints + p]);
@@ -53,10 +54,12 @@ Image gicov(const Gradient& of, const Circles& circles) {
           const float across = of.y.at(px, py) * circles.sine[p];
           const float along = std::fma(of.x.at(px, py), circles.cosine[p], across);
           sum += along;
-          squares = std::fma(along, along, squares);
+          const float away = along - mean;
+          mean += away / static_cast<float>(p + 1);
+          squares = std::fma(away, along - mean, squares);
         }
-        const float mean = sum / static_cast<float>(kPoints);
-        const float variance = std::fma(-mean, sum, squares) / static_cast<float>(kPoints - 1);
+        mean = sum / static_cast<float>(kPoints);
+        const float variance = squares / static_cast<float>(kPoints - 1);
         if (variance > 0) greatest = std::max(greatest, mean * mean / variance);
       }
       score.at(x, y) = greatest;
@@ -65,7 +68,7 @@ Image gicov(const Gradient& of, const Circles& circles) {
   return score;
 }
 
-Image dilate(const Image& score, const std::vector<std::uint8_t>& element, std::uint32_t size) {
+Image dilate(const Image& score, const std::vector<float>& element, std::uint32_t size) {
   Image result{score.width, score.height, std::vector<float>(score.pixels.size())};
   const std::uint32_t half = size / 2;
   for (std::uint32_t x = 0; x < score.width; ++x) {
@@ -75,7 +78,7 @@ Image dilate(const Image& score, const std::vector<std::uint8_t>& element, std::
         for (std::uint32_t row = 0; row < size; ++row) {
           const std::uint32_t from_x = x + column - half;  // below 0 is far beyond the width
           const std::uint32_t from_y = y + row - half;
-          if (from_x < score.width && from_y < score.height && element[column * size + row] != 0)
+          if (from_x < score.width && from_y < score.height && element[row * size + column] != 0)
             greatest = std::max(greatest, score.at(from_x, from_y));
         }
       }
@@ -85,46 +88,66 @@ Image dilate(const Image& score, const std::vector<std::uint8_t>& element, std::
   return result;
 }
 
+namespace {
+
+/// As the kernel's, which is Chebyshev's polynomial.
+float arc_tangent(float x) {
+  constexpr std::array<float, 9> kTerms = {0.00276628346F, -0.015731249F, 0.0421376228F,
+                                           -0.0745685473F, 0.106183708F,  -0.141977981F,
+                                           0.199918717F,   -0.333330363F, 1.0F};
+  const float size = std::abs(x);
+  const float z = size > 1 ? 1 / size : size;
+  const float s = z * z;
+  float p = kTerms[0];
+  for (std::size_t i = 1; i < kTerms.size(); ++i) p = std::fma(p, s, kTerms[i]);
+  p *= z;
+  if (size > 1) p = 1.57079637F - p;
+  return x < 0 ? -p : p;
+}
+
+}  // namespace
+
 std::int32_t gradient_flow(std::vector<float>& flow, const std::vector<float>& edges, float vx, float vy,
                            std::int32_t most_iterations, float cutoff) {
   constexpr std::uint32_t kThreads = 320;
-  const auto step = [](float x) { return x > 1e-4F ? 1.0F : x < -1e-4F ? 0.0F : 0.5F; };
   struct Neighbour {
     std::int32_t x, y;
     float direction;
   };
-  const std::array<Neighbour, 8> neighbours = {{{-1, -1, -vx - vy},
-                                                {0, -1, -vy},
-                                                {1, -1, vx - vy},
+  const std::array<Neighbour, 8> neighbours = {{{0, -1, -vy},
+                                                {0, 1, vy},
                                                 {-1, 0, -vx},
                                                 {1, 0, vx},
-                                                {-1, 1, vy - vx},
-                                                {0, 1, vy},
-                                                {1, 1, vx + vy}}};
+                                                {1, -1, vx - vy},
+                                                {1, 1, vx + vy},
+                                                {-1, -1, -vx - vy},
+                                                {-1, 1, vy - vx}}};
   std::vector<float> next(kFlowPixels);
   std::int32_t done = 0;
   while (done < most_iterations) {
     std::array<float, 512> change{};
     for (std::uint32_t i = 0; i < kFlowPixels; ++i) {
-      const auto x = static_cast<std::int32_t>(i / kFlowHeight);
-      const auto y = static_cast<std::int32_t>(i % kFlowHeight);
+      const auto x = static_cast<std::int32_t>(i % kFlowWidth);
+      const auto y = static_cast<std::int32_t>(i / kFlowWidth);
       float total = 0;
       for (const Neighbour& to : neighbours) {
         const auto px = static_cast<std::size_t>(std::clamp(x + to.x, 0, std::int32_t{kFlowWidth} - 1));
         const auto py = static_cast<std::size_t>(std::clamp(y + to.y, 0, std::int32_t{kFlowHeight} - 1));
-        const float difference = flow[px * kFlowHeight + py] - flow[i];
-        total = std::fma(step(difference * to.direction), difference, total);
+        const float difference = flow[py * kFlowWidth + px] - flow[i];
+        const double angle = arc_tangent(difference * to.direction * kSharpness);
+        const auto taken = static_cast<float>(std::fma(angle, std::numbers::inv_pi, 0.5));
+        total = std::fma(taken, difference, total);
       }
-      const float moved = std::fma(0.0625F, total, flow[i]);
-      const float pull = edges[i] * (moved - edges[i]);
-      next[i] = std::fma(-0.125F, pull, moved);
+      const auto moved = static_cast<float>(std::fma(double{total}, 0.1, double{flow[i]}));
+      const double back = 0.2 * double{edges[i]} * double{moved - edges[i]};
+      next[i] = static_cast<float>(double{moved} - back);
       change[i % kThreads] += std::abs(next[i] - flow[i]);
     }
     flow = next;
     for (std::size_t half = 256; half > 0; half /= 2)
       for (std::size_t t = 0; t < half; ++t) change[t] += change[t + half];
     ++done;
-    if (change[0] < cutoff * static_cast<float>(kFlowPixels)) break;
+    if (change[0] / static_cast<float>(kFlowPixels) < cutoff) break;
   }
   return done;
 }
@@ -137,7 +160,8 @@ constexpr std::uint32_t kFlowThreads = 320;
 constexpr std::uint32_t kElementSize = 25;
 constexpr std::uint32_t kElementRadius = 12;
 constexpr std::uint32_t kElementLargest = kElementSize * kElementSize;
-constexpr float kCutoff = 1e-4F;  // mean change of a pixel
+constexpr float kCutoff = 1e-5F;  // mean change of a pixel
+constexpr float kMotion = 1;      // of a cell, along both axes, as in Rodinia
 constexpr float kRadius = 11;     // of a cell
 
 const std::vector<runtime::AppParamInfo>& param_table(bool of_chimera15) {
@@ -184,7 +208,7 @@ class Leukocyte : public runtime::Application {
     for (std::uint32_t i = 0; i < kElementLargest; ++i) {
       const std::int32_t x = static_cast<std::int32_t>(i / kElementSize) - std::int32_t{kElementRadius};
       const std::int32_t y = static_cast<std::int32_t>(i % kElementSize) - std::int32_t{kElementRadius};
-      element_[i] = x * x + y * y <= std::int32_t{kElementRadius * kElementRadius} ? 1 : 0;
+      element_[i] = x * x + y * y <= std::int32_t{kElementRadius * kElementRadius} ? 1.0F : 0.0F;
     }
   }
 
@@ -212,8 +236,14 @@ class Leukocyte : public runtime::Application {
     host.to_device(gradient_y, first.y.pixels);
     host.fill(score.address, 0, pixels * sizeof(float), 0);
     const auto height = static_cast<std::int32_t>(sizes_.height);
-    host.launch(module, "gicov", spec(0), gradient_x, gradient_y, height, score);
-    host.launch(module, "dilate", spec(1), score, static_cast<std::int32_t>(sizes_.width), height,
+    const auto texture = [&](Address address) {
+      return host.create_texture(
+          workload::TextureResource::linear(address, {}, static_cast<std::uint32_t>(pixels)), {});
+    };
+    const std::array textures = {texture(gradient_x.address), texture(gradient_y.address),
+                                 texture(score.address)};
+    host.launch(module, "gicov", spec(0), textures[0], textures[1], height, score);
+    host.launch(module, "dilate", spec(1), textures[2], static_cast<std::int32_t>(sizes_.width), height,
                 static_cast<std::int32_t>(kElementSize), dilated);
     Image found{sizes_.width, sizes_.height, std::vector<float>(pixels)};
     Image spread = found;
@@ -226,34 +256,24 @@ class Leukocyte : public runtime::Application {
     const std::size_t values = std::size_t{sizes_.cells} * kFlowPixels;
     const auto flows = host.malloc<float>(values);
     const auto edges = host.malloc<float>(values);
-    const auto motion_x = host.malloc<float>(sizes_.cells);
-    const auto motion_y = host.malloc<float>(sizes_.cells);
     const auto iterations = host.malloc<std::int32_t>(sizes_.cells);
     for (const Image& frame : frames_) {
       const std::vector<float> edge = edges_around(frame, cells);
-      std::vector<float> vx(sizes_.cells);
-      std::vector<float> vy(sizes_.cells);
-      for (std::uint32_t i = 0; i < sizes_.cells; ++i) {
-        vx[i] = 0.5F + 0.25F * static_cast<float>(i % 3);
-        vy[i] = 0.25F - 0.25F * static_cast<float>(i % 4);
-      }
       host.to_device(flows, edge);
       host.to_device(edges, edge);
-      host.to_device(motion_x, vx);
-      host.to_device(motion_y, vy);
-      host.launch(module, "gradient_flow", spec(2), flows, edges, motion_x, motion_y,
+      host.launch(module, "gradient_flow", spec(2), flows, edges, kMotion, kMotion, kSharpness,
                   static_cast<std::int32_t>(sizes_.iterations), kCutoff, iterations);
       std::vector<float> flow(values);
       std::vector<std::int32_t> took(sizes_.cells);
       host.from_device(flow, flows);
       host.from_device(took, iterations);
       co_await host.synchronize();
-      if (verify) check_flows(edge, vx, vy, flow, took);
+      if (verify) check_flows(edge, flow, took);
     }
-    for (const Address address :
-         {gradient_x.address, gradient_y.address, score.address, dilated.address, flows.address,
-          edges.address, motion_x.address, motion_y.address, iterations.address})
+    for (const Address address : {gradient_x.address, gradient_y.address, score.address, dilated.address,
+                                  flows.address, edges.address, iterations.address})
       host.free(address);
+    for (const runtime::TextureObject object : textures) host.destroy_texture(object);
   }
 
  private:
@@ -287,19 +307,26 @@ class Leukocyte : public runtime::Application {
     cells.resize(sizes_.cells, cells.back());
     return cells;
   }
-  /// The length of the gradient around each cell, at most 1; beyond the frame 0.
+  /// The length of the gradient around each cell, row by row, from 0 to 1 in each; beyond the frame 0.
   [[nodiscard]] std::vector<float> edges_around(const Image& frame, const std::vector<Cell>& cells) const {
     const Gradient of = gradient(frame);
     std::vector<float> edges;
     for (const Cell& cell : cells) {
-      for (std::uint32_t column = 0; column < kFlowWidth; ++column) {
-        for (std::uint32_t row = 0; row < kFlowHeight; ++row) {
+      const std::size_t first = edges.size();
+      for (std::uint32_t row = 0; row < kFlowHeight; ++row) {
+        for (std::uint32_t column = 0; column < kFlowWidth; ++column) {
           const std::uint32_t x = cell.x + column - kFlowWidth / 2;
           const std::uint32_t y = cell.y + row - kFlowHeight / 2;
           const bool inside = x < frame.width && y < frame.height;
-          edges.push_back(inside ? std::min(1.0F, std::hypot(of.x.at(x, y), of.y.at(x, y))) : 0.0F);
+          edges.push_back(inside ? std::hypot(of.x.at(x, y), of.y.at(x, y)) : 0.0F);
         }
       }
+      const auto [least, most] =
+          std::minmax_element(edges.begin() + static_cast<std::ptrdiff_t>(first), edges.end());
+      const float from = *least;
+      const float range = *most - from;
+      for (std::size_t i = first; i < edges.size(); ++i)
+        edges[i] = range > 0 ? (edges[i] - from) / range : 0.0F;
     }
     return edges;
   }
@@ -310,8 +337,7 @@ class Leukocyte : public runtime::Application {
     check_close("leukocyte: dilated", dilated.pixels, dilate(expected, element_, kElementSize).pixels,
                 Tolerance{});
   }
-  void check_flows(const std::vector<float>& edges, const std::vector<float>& vx,
-                   const std::vector<float>& vy, const std::vector<float>& flows,
+  void check_flows(const std::vector<float>& edges, const std::vector<float>& flows,
                    const std::vector<std::int32_t>& took) const {
     std::vector<float> expected;
     std::vector<std::int32_t> expected_took;
@@ -320,7 +346,7 @@ class Leukocyte : public runtime::Application {
       const std::vector<float> edge(first, first + kFlowPixels);
       std::vector<float> flow = edge;
       expected_took.push_back(
-          gradient_flow(flow, edge, vx[i], vy[i], static_cast<std::int32_t>(sizes_.iterations), kCutoff));
+          gradient_flow(flow, edge, kMotion, kMotion, static_cast<std::int32_t>(sizes_.iterations), kCutoff));
       expected.insert(expected.end(), flow.begin(), flow.end());
     }
     check_equal("leukocyte: iterations", took, expected_took);
@@ -332,7 +358,7 @@ class Leukocyte : public runtime::Application {
   Circles circles_;
   std::vector<Centre> centres_;
   std::vector<Image> frames_;
-  std::vector<std::uint8_t> element_;
+  std::vector<float> element_;
 };
 
 /// What blocks count for as in Table 2 of chimera15.

@@ -1,6 +1,6 @@
 // Leukocytes in a video: where they are in its first frame, and the flow that leads a contour to each of them in the
-// frames that follow. Source of the algorithm: Rodinia's leukocyte (GICOV, dilation, MGVF). Images are stored column by
-// column. Every rounding is fixed, so that a CPU can repeat them.
+// frames that follow. Source of the algorithm: Rodinia's leukocyte (GICOV, dilation, MGVF), with its order of operations,
+// textures and double precision. Images are stored column by column. Every rounding is fixed, so that a CPU can repeat them.
 
 constexpr int kCircles = 7;
 constexpr int kPoints = 150;   // of a circle
@@ -11,122 +11,174 @@ __constant__ int offset_x[kCircles * kPoints];
 __constant__ int offset_y[kCircles * kPoints];
 __constant__ float cosine[kPoints];
 __constant__ float sine[kPoints];
-__constant__ unsigned char element[kElement * kElement];
+__constant__ float element[kElement * kElement];
 
 // For each pixel the gradient inverse coefficient of variation: of the circles around it, the greatest square of the
-// mean over the variance of the gradient along their radii. A block has a column.
-extern "C" __global__ void gicov(const float* gradient_x, const float* gradient_y, int height, float* score) {
+// mean over the variance of the gradient along their radii, both by Welford's update. A block has a column.
+extern "C" __global__ void gicov(cudaTextureObject_t gradient_x, cudaTextureObject_t gradient_y, int height,
+                                 float* score) {
   const int x = blockIdx.x + kMargin;
   const int y = threadIdx.x + kMargin;
   float greatest = 0.0f;
+#pragma unroll 1
   for (int circle = 0; circle < kCircles; ++circle) {
     float sum = 0.0f;
+    float mean = 0.0f;
     float squares = 0.0f;
-#pragma unroll 2
+#pragma unroll 1
     for (int p = 0; p < kPoints; ++p) {
       const int at = (x + offset_x[circle * kPoints + p]) * height + y + offset_y[circle * kPoints + p];
-      const float along = __fmaf_rn(gradient_x[at], cosine[p], __fmul_rn(gradient_y[at], sine[p]));
+      const float along = __fmaf_rn(tex1Dfetch<float>(gradient_x, at), cosine[p],
+                                    __fmul_rn(tex1Dfetch<float>(gradient_y, at), sine[p]));
       sum = __fadd_rn(sum, along);
-      squares = __fmaf_rn(along, along, squares);
+      const float away = __fsub_rn(along, mean);
+      mean = __fadd_rn(mean, __fdiv_rn(away, static_cast<float>(p + 1)));
+      squares = __fmaf_rn(away, __fsub_rn(along, mean), squares);
     }
-    const float mean = __fdiv_rn(sum, static_cast<float>(kPoints));
-    const float variance = __fdiv_rn(__fmaf_rn(-mean, sum, squares), static_cast<float>(kPoints - 1));
+    mean = __fdiv_rn(sum, static_cast<float>(kPoints));
+    const float variance = __fdiv_rn(squares, static_cast<float>(kPoints - 1));
     if (variance > 0.0f) greatest = fmaxf(greatest, __fdiv_rn(__fmul_rn(mean, mean), variance));
   }
   score[x * height + y] = greatest;
 }
 
 // The greatest score in the structuring element around each pixel, a thread a pixel.
-extern "C" __global__ void dilate(const float* score, int width, int height, int size, float* dilated) {
+extern "C" __global__ void dilate(cudaTextureObject_t score, int width, int height, int size, float* dilated) {
   const int at = blockIdx.x * blockDim.x + threadIdx.x;
   if (at >= width * height) return;
   const int x = at / height;
   const int y = at % height;
   const int half = size / 2;
   float greatest = 0.0f;
-  for (int column = 0; column < size; ++column) {
-    const int from_x = x - half + column;
-    if (from_x < 0 || from_x >= width) continue;
-    for (int row = 0; row < size; ++row) {
-      const int from_y = y - half + row;
-      if (from_y < 0 || from_y >= height || element[column * size + row] == 0) continue;
-      greatest = fmaxf(greatest, score[from_x * height + from_y]);
+#pragma unroll 1
+  for (int row = 0; row < size; ++row) {
+    const int from_y = y - half + row;
+    if (from_y < 0 || from_y >= height) continue;
+#pragma unroll 1
+    for (int column = 0; column < size; ++column) {
+      const int from_x = x - half + column;
+      if (from_x < 0 || from_x >= width || element[row * size + column] == 0.0f) continue;
+      const float there = tex1Dfetch<float>(score, from_x * height + from_y);
+      if (there > greatest) greatest = there;
     }
   }
   dilated[at] = greatest;
 }
 
-__device__ __forceinline__ float step(float x) { return x > 1e-4f ? 1.0f : x < -1e-4f ? 0.0f : 0.5f; }
-
 constexpr int kFlowWidth = 81;
 constexpr int kFlowHeight = 41;
 constexpr int kFlowPixels = kFlowWidth * kFlowHeight;
 constexpr int kThreads = 320;
+constexpr int kChunks = (kFlowPixels + kThreads - 1) / kThreads;
+
+// Arc tangent: beyond 1 by that of the inverse; Chebyshev's polynomial of degree 17 in between, within 2e-7.
+__device__ __forceinline__ float arc_tangent(float x) {
+  const float size = fabsf(x);
+  const float z = size > 1.0f ? __fdiv_rn(1.0f, size) : size;
+  const float s = __fmul_rn(z, z);
+  float p = 0.00276628346f;
+  p = __fmaf_rn(p, s, -0.015731249f);
+  p = __fmaf_rn(p, s, 0.0421376228f);
+  p = __fmaf_rn(p, s, -0.0745685473f);
+  p = __fmaf_rn(p, s, 0.106183708f);
+  p = __fmaf_rn(p, s, -0.141977981f);
+  p = __fmaf_rn(p, s, 0.199918717f);
+  p = __fmaf_rn(p, s, -0.333330363f);
+  p = __fmaf_rn(p, s, 1.0f);
+  p = __fmul_rn(p, z);
+  if (size > 1.0f) p = __fsub_rn(1.57079637f, p);
+  return x < 0.0f ? -p : p;
+}
+
+// How much of a difference along the motion is taken: the regularised Heaviside function, in double precision.
+__device__ __forceinline__ float taken(float difference, float direction, float sharpness) {
+  const float x = __fmul_rn(__fmul_rn(difference, direction), sharpness);
+  return __double2float_rn(__fma_rn(static_cast<double>(arc_tangent(x)), 0.31830988618379067, 0.5));
+}
 
 // Motion gradient vector flow of one cell, a block each, over its input: each pixel takes in what its neighbours in the
 // direction of the cell's motion differ by, and is drawn back to the edge map, until it changes by less than `cutoff` on
-// average. The whole neighbourhood of the cell is in shared memory.
-extern "C" __global__ void gradient_flow(float* flows, const float* edges, const float* motion_x, const float* motion_y,
+// average. The whole neighbourhood of the cell is in shared memory, row by row; the block goes over it a chunk at a time,
+// and the new values of a chunk wait in `buffer` until the next one's are there, which need the old ones.
+extern "C" __global__ void gradient_flow(float* flows, const float* edges, float vx, float vy, float sharpness,
                                          int most_iterations, float cutoff, int* iterations) {
   __shared__ float flow[kFlowPixels];
-  __shared__ float change[kThreads];
+  __shared__ float buffer[kThreads];
+  __shared__ int converged;
   const int thread = threadIdx.x;
   float* mine = flows + blockIdx.x * kFlowPixels;
   const float* edge = edges + blockIdx.x * kFlowPixels;
-  const float vx = motion_x[blockIdx.x];
-  const float vy = motion_y[blockIdx.x];
-  for (int i = thread; i < kFlowPixels; i += kThreads) flow[i] = mine[i];
+#pragma unroll 1
+  for (int chunk = 0; chunk < kChunks; ++chunk) {
+    const int i = thread + chunk * kThreads;
+    if (i < kFlowPixels) flow[i] = mine[i];
+  }
+  if (thread == 0) converged = 0;
   __syncthreads();
+  const float rows_of = 1.0f / static_cast<float>(kFlowWidth);
   int done = 0;
-  while (done < most_iterations) {
-    float next[(kFlowPixels + kThreads - 1) / kThreads];
+  while (converged == 0 && done < most_iterations) {
     float changed = 0.0f;
-#pragma unroll
-    for (int k = 0; k < (kFlowPixels + kThreads - 1) / kThreads; ++k) {
-      const int i = thread + k * kThreads;
-      if (i >= kFlowPixels) continue;
-      const int x = i / kFlowHeight;
-      const int y = i % kFlowHeight;
-      const int west = x > 0 ? -kFlowHeight : 0;
-      const int east = x < kFlowWidth - 1 ? kFlowHeight : 0;
-      const int north = y > 0 ? -1 : 0;
-      const int south = y < kFlowHeight - 1 ? 1 : 0;
-      const float here = flow[i];
-      float total = 0.0f;
-      const auto take = [&](int to, float direction) {
-        const float difference = __fsub_rn(flow[i + to], here);
-        total = __fmaf_rn(step(__fmul_rn(difference, direction)), difference, total);
-      };
-      take(west + north, __fsub_rn(-vx, vy));
-      take(north, -vy);
-      take(east + north, __fsub_rn(vx, vy));
-      take(west, -vx);
-      take(east, vx);
-      take(west + south, __fsub_rn(vy, vx));
-      take(south, vy);
-      take(east + south, __fadd_rn(vx, vy));
-      const float pulled = edge[i];
-      float value = __fmaf_rn(0.0625f, total, here);
-      value = __fmaf_rn(-0.125f, __fmul_rn(pulled, __fsub_rn(value, pulled)), value);
-      next[k] = value;
-      changed = __fadd_rn(changed, fabsf(__fsub_rn(value, here)));
+    int x = thread % kFlowWidth - kThreads % kFlowWidth;
+#pragma unroll 1
+    for (int chunk = 0; chunk < kChunks; ++chunk) {
+      const int i = thread + chunk * kThreads;
+      const int y = static_cast<int>(__fmul_rn(static_cast<float>(i), rows_of));  // i / kFlowWidth for all these i
+      x += kThreads % kFlowWidth;
+      if (x >= kFlowWidth) x -= kFlowWidth;
+      float old = 0.0f;
+      float value = 0.0f;
+      if (y < kFlowHeight) {
+        const int north = y == 0 ? 0 : y - 1;
+        const int south = y == kFlowHeight - 1 ? y : y + 1;
+        const int west = x == 0 ? 0 : x - 1;
+        const int east = x == kFlowWidth - 1 ? x : x + 1;
+        old = flow[y * kFlowWidth + x];
+        float total = 0.0f;
+        const auto take = [&](int from_x, int from_y, float direction) {
+          const float difference = __fsub_rn(flow[from_y * kFlowWidth + from_x], old);
+          total = __fmaf_rn(taken(difference, direction, sharpness), difference, total);
+        };
+        take(x, north, -vy);
+        take(x, south, vy);
+        take(west, y, -vx);
+        take(east, y, vx);
+        take(east, north, __fsub_rn(vx, vy));
+        take(east, south, __fadd_rn(vx, vy));
+        take(west, north, __fsub_rn(-vx, vy));
+        take(west, south, __fsub_rn(vy, vx));
+        // mu = 0.5: mu / lambda and 1 / lambda with lambda = 8 mu + 1.
+        value = __double2float_rn(__fma_rn(static_cast<double>(total), 0.1, static_cast<double>(old)));
+        const float pulled = edge[y * kFlowWidth + x];
+        const double back =
+            __dmul_rn(__dmul_rn(0.2, static_cast<double>(pulled)), static_cast<double>(__fsub_rn(value, pulled)));
+        value = __double2float_rn(__dsub_rn(static_cast<double>(value), back));
+      }
+      __syncthreads();  // all have read what this chunk's values depend on
+      if (chunk > 0) flow[i - kThreads] = buffer[thread];
+      if (chunk < kChunks - 1)
+        buffer[thread] = value;
+      else if (y < kFlowHeight)
+        flow[i] = value;
+      changed = __fadd_rn(changed, fabsf(__fsub_rn(value, old)));
     }
-    change[thread] = changed;
+    buffer[thread] = changed;
     __syncthreads();
-#pragma unroll
-    for (int k = 0; k < (kFlowPixels + kThreads - 1) / kThreads; ++k)
-      if (thread + k * kThreads < kFlowPixels) flow[thread + k * kThreads] = next[k];
-    if (thread < kThreads - 256) change[thread] = __fadd_rn(change[thread], change[thread + 256]);
+    if (thread >= 256) buffer[thread - 256] = __fadd_rn(buffer[thread - 256], buffer[thread]);
     __syncthreads();
+#pragma unroll 1
     for (int half = 128; half > 0; half /= 2) {
-      if (thread < half) change[thread] = __fadd_rn(change[thread], change[thread + half]);
+      if (thread < half) buffer[thread] = __fadd_rn(buffer[thread], buffer[thread + half]);
       __syncthreads();
     }
-    ++done;
-    const bool converged = change[0] < __fmul_rn(cutoff, static_cast<float>(kFlowPixels));
+    if (thread == 0 && __fdiv_rn(buffer[0], static_cast<float>(kFlowPixels)) < cutoff) converged = 1;
     __syncthreads();
-    if (converged) break;
+    ++done;
   }
-  for (int i = thread; i < kFlowPixels; i += kThreads) mine[i] = flow[i];
+#pragma unroll 1
+  for (int chunk = 0; chunk < kChunks; ++chunk) {
+    const int i = thread + chunk * kThreads;
+    if (i < kFlowPixels) mine[i] = flow[i];
+  }
   if (thread == 0) iterations[blockIdx.x] = done;
 }

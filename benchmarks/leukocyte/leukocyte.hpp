@@ -12,6 +12,7 @@ inline constexpr std::uint32_t kMargin = 22;
 inline constexpr std::uint32_t kFlowWidth = 81;
 inline constexpr std::uint32_t kFlowHeight = 41;
 inline constexpr std::uint32_t kFlowPixels = kFlowWidth * kFlowHeight;
+inline constexpr float kSharpness = 1e10F;  // of the regularised Heaviside function
 
 /// Column by column.
 struct Image {
@@ -37,9 +38,9 @@ struct Circles {
 [[nodiscard]] Circles circles();
 
 [[nodiscard]] Image gicov(const Gradient& of, const Circles& circles);
-/// `element`: size x size, column by column, not 0 where it counts.
-[[nodiscard]] Image dilate(const Image& score, const std::vector<std::uint8_t>& element, std::uint32_t size);
-/// Of one cell, in place; the iterations that it took.
+/// `element`: size x size, row by row, not 0 where it counts.
+[[nodiscard]] Image dilate(const Image& score, const std::vector<float>& element, std::uint32_t size);
+/// Of one cell, row by row, in place; the iterations that it took.
 std::int32_t gradient_flow(std::vector<float>& flow, const std::vector<float>& edges, float motion_x,
                            float motion_y, std::int32_t most_iterations, float cutoff);
 

@@ -1,73 +1,69 @@
-// Blocked right-looking LU decomposition without pivoting, in place, tiles of 16x16 (the algorithm of
-// Rodinia's lud). Step k uses three kernels: the diagonal tile is factored, the tiles to its right and
+// Blocked LU decomposition without pivoting, in place, tiles of 16x16 (the algorithm of Rodinia's lud, in its
+// order of operations). Step k uses three kernels: the diagonal tile is factored, the tiles to its right and
 // below are solved against it, and the remaining square is updated.
 //
 // The matrix is row-major, `n` columns; `offset` is the row and column of the diagonal tile.
 
 constexpr int kTile = 16;
 
-// One block of 16 threads. Thread t owns row t of the tile: for each pivot it divides its element of
-// the pivot's column and subtracts that multiple of the pivot's row.
+// One block of 16 threads, left-looking in shared memory: at each pivot thread t first completes its element of the
+// pivot's column of L, then its element of the next row of U, from all that is to their left and above.
 extern "C" __global__ void lud_diagonal(float* matrix, int n, int offset) {
   __shared__ float tile[kTile][kTile];
   const int t = threadIdx.x;
   float* corner = matrix + offset * n + offset;
-#pragma unroll 8
   for (int row = 0; row < kTile; ++row) tile[row][t] = corner[row * n + t];
   __syncthreads();
   for (int pivot = 0; pivot < kTile - 1; ++pivot) {
     if (t > pivot) {
-      const float factor = tile[t][pivot] / tile[pivot][pivot];
-      tile[t][pivot] = factor;
-      for (int column = pivot + 1; column < kTile; ++column) tile[t][column] -= factor * tile[pivot][column];
+      for (int k = 0; k < pivot; ++k) tile[t][pivot] -= tile[t][k] * tile[k][pivot];
+      tile[t][pivot] /= tile[pivot][pivot];
+    }
+    __syncthreads();
+    if (t > pivot) {
+      for (int k = 0; k <= pivot; ++k) tile[pivot + 1][t] -= tile[pivot + 1][k] * tile[k][t];
     }
     __syncthreads();
   }
   // The first row of U is the matrix's own.
-#pragma unroll 8
   for (int row = 1; row < kTile; ++row) corner[row * n + t] = tile[row][t];
 }
 
 // One block of 32 threads per tile position. Block b serves the tile b+1 places to the right of the
 // diagonal tile (threads 0-15, one column each: solve L X = A) and the tile b+1 places below it
-// (threads 16-31, one row each: solve X U = A).
+// (threads 16-31, one row each: solve X U = A); sums grow in shared memory.
 extern "C" __global__ void lud_perimeter(float* matrix, int n, int offset) {
   __shared__ float diagonal[kTile][kTile];
   __shared__ float right[kTile][kTile];
   __shared__ float below[kTile][kTile];
-  const int half = threadIdx.x / kTile;
-  const int t = threadIdx.x % kTile;
   const int distance = (blockIdx.x + 1) * kTile;
-  float* corner = matrix + offset * n + offset;
-  float* right_corner = corner + distance;
-  float* below_corner = corner + distance * n;
+  const float* corner = matrix + offset * n + offset;
+  float* right_corner = matrix + offset * n + offset + distance;
+  float* below_corner = matrix + (offset + distance) * n + offset;
+  const bool is_right = threadIdx.x < kTile;
+  const int t = is_right ? threadIdx.x : threadIdx.x - kTile;
 
-  for (int row = 0; row < kTile / 2; ++row) {
-    diagonal[half * (kTile / 2) + row][t] = corner[(half * (kTile / 2) + row) * n + t];
-  }
-  if (half == 0) {
+  if (is_right) {
+    for (int row = 0; row < kTile / 2; ++row) diagonal[row][t] = corner[row * n + t];
     for (int row = 0; row < kTile; ++row) right[row][t] = right_corner[row * n + t];
   } else {
+    for (int row = kTile / 2; row < kTile; ++row) diagonal[row][t] = corner[row * n + t];
     for (int row = 0; row < kTile; ++row) below[row][t] = below_corner[row * n + t];
   }
   __syncthreads();
 
-  if (half == 0) {  // column t of U: forward substitution, L has a unit diagonal
-    for (int row = 1; row < kTile; ++row) {
-      float value = right[row][t];
-      for (int k = 0; k < row; ++k) value -= diagonal[row][k] * right[k][t];
-      right[row][t] = value;
-    }
+  if (is_right) {  // column t of U: forward substitution, L has a unit diagonal
+    for (int row = 1; row < kTile; ++row)
+      for (int k = 0; k < row; ++k) right[row][t] -= diagonal[row][k] * right[k][t];
   } else {  // row t of L
     for (int column = 0; column < kTile; ++column) {
-      float value = below[t][column];
-      for (int k = 0; k < column; ++k) value -= below[t][k] * diagonal[k][column];
-      below[t][column] = value / diagonal[column][column];
+      for (int k = 0; k < column; ++k) below[t][column] -= below[t][k] * diagonal[k][column];
+      below[t][column] /= diagonal[column][column];
     }
   }
   __syncthreads();
 
-  if (half == 0) {
+  if (is_right) {
     for (int row = 1; row < kTile; ++row) right_corner[row * n + t] = right[row][t];
   } else {
     for (int row = 0; row < kTile; ++row) below_corner[row * n + t] = below[row][t];

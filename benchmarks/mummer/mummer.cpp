@@ -9,6 +9,16 @@ namespace {
 
 constexpr std::uint32_t kThreads = 256;
 constexpr std::uint32_t kLetters = 4;
+constexpr std::string_view kAlphabet = "ACGT";
+constexpr std::uint32_t kTextureWidth = 4096;
+constexpr std::uint32_t kTextureBlock = 32;  // rows that nodes with neighbouring numbers share
+
+/// A texel of the kernels' textures: five numbers of three bytes.
+using Texel = std::array<std::uint8_t, 16>;
+void put(Texel& texel, std::size_t number, std::uint32_t value) {
+  for (std::size_t byte = 0; byte < 3; ++byte)
+    texel[3 * number + byte] = static_cast<std::uint8_t>(value >> (8 * byte));
+}
 
 class Mummer final : public KernelProgram {
  public:
@@ -31,6 +41,7 @@ class Mummer final : public KernelProgram {
     reference_.resize(size_);
     for (std::uint8_t& letter : reference_) letter = static_cast<std::uint8_t>(random.below(kLetters));
     tree_ = suffix_tree(reference_);
+    number_nodes();
     for (std::uint32_t q = 0; q < count_; ++q) {
       const std::uint32_t from = random.below(size_ - letters_ + 1);
       queries_.insert(queries_.end(), reference_.begin() + from, reference_.begin() + from + letters_);
@@ -41,17 +52,36 @@ class Mummer final : public KernelProgram {
     }
   }
   void start(KernelRun& run) override {
-    std::vector<std::uint8_t> ended = reference_;
-    ended.push_back(kLetters);  // no query's letter
-    const auto reference = run.upload(ended);
-    const auto edges = run.upload(tree_.edges);
-    const auto children = run.upload(tree_.children);
-    const auto depths = run.upload(tree_.depths);
-    const auto queries = run.upload(queries_);
-    const auto matches = run.allocate<Match>(std::size_t{count_} * starts());
+    std::vector<char> text(1, 's');  // letters count from 1
+    for (const std::uint8_t letter : reference_) text.push_back(kAlphabet[letter]);
+    text.push_back('$');  // no query's letter
+    std::vector<char> query_text;
+    std::vector<std::int32_t> query_begins;
+    for (std::uint32_t q = 0; q < count_; ++q) {
+      query_begins.push_back(static_cast<std::int32_t>(query_text.size()));
+      query_text.push_back('q');
+      for (std::uint32_t i = 0; i < letters_; ++i)
+        query_text.push_back(kAlphabet[queries_[std::size_t{q} * letters_ + i]]);
+      query_text.push_back('\0');
+    }
+    const auto reference = run.upload(text);
+    const auto texture = [&](const std::vector<Texel>& texels) {
+      const workload::TextureArray array =
+          run.array({workload::ChannelKind::Unsigned, 32, 4}, kTextureWidth,
+                    static_cast<std::uint32_t>(texels.size()) / kTextureWidth);
+      run.fill(array, texels);
+      return run.texture(workload::TextureResource::of(array), {});
+    };
+    const auto [node_texels, child_texels] = texels();
+    const runtime::TextureObject nodes = texture(node_texels);
+    const runtime::TextureObject children = texture(child_texels);
+    const auto queries = run.upload(query_text);
+    const auto begins = run.upload(query_begins);
+    const auto lengths = run.upload(std::vector<std::int32_t>(count_, static_cast<std::int32_t>(letters_)));
+    const auto matches = run.zeros<Match>(std::size_t{count_} * starts());
     const auto tops = run.allocate<std::int32_t>(std::size_t{count_} * starts());
-    run.launch(reference, edges, children, depths, queries, count_, letters_, least_, matches);
-    run.launch_as(shapes()[1], edges, depths, matches, count_, starts(), least_, tops);
+    run.launch(reference, nodes, children, queries, begins, lengths, count_, least_, matches);
+    run.launch_as(shapes()[1], nodes, matches, count_, starts(), least_, tops);
     if (run.verify()) run.download(matches_, matches);
     run.download(tops_, tops);
   }
@@ -66,9 +96,11 @@ class Mummer final : public KernelProgram {
         const Match match =
             longest_match(tree_, reference_, queries_.data() + std::size_t{q} * letters_ + start,
                           static_cast<std::int32_t>(letters_ - start));
-        expected_nodes.push_back(match.node);
-        expected_lengths.push_back(match.length);
-        expected_tops.push_back(top_of(tree_, match, static_cast<std::int32_t>(least_)));
+        const std::int32_t top = top_of(tree_, match, static_cast<std::int32_t>(least_));
+        const bool found = top >= 0;
+        expected_nodes.push_back(found ? place(match.node) : 0);
+        expected_lengths.push_back(found ? match.length : 0);
+        expected_tops.push_back(found ? place(top) : 0);
       }
     }
     check_equal("mummer: lengths", lengths, expected_lengths);
@@ -78,9 +110,61 @@ class Mummer final : public KernelProgram {
 
  private:
   [[nodiscard]] std::uint32_t starts() const { return letters_ - least_ + 1; }
+  /// By levels from the root on, which is 1: its children are near each other in the textures.
+  void number_nodes() {
+    numbers_.assign(tree_.edges.size(), 0);
+    std::vector<std::size_t> open = {0};
+    std::uint32_t next = 1;
+    for (std::size_t i = 0; i < open.size(); ++i) {
+      numbers_[open[i]] = next++;
+      for (const std::int32_t child : tree_.children[open[i]])
+        if (child != 0) open.push_back(static_cast<std::size_t>(child));
+    }
+  }
+  /// Of a node in the textures, 12 bits for x and above them 12 for y: MUMmerGPU's, in blocks of 32 rows.
+  [[nodiscard]] std::uint32_t packed(std::int32_t node) const {
+    const std::uint32_t number = numbers_[static_cast<std::size_t>(node)];
+    const std::uint32_t in_block = number % (kTextureWidth * kTextureBlock);
+    const std::uint32_t y =
+        number / (kTextureWidth * kTextureBlock) * kTextureBlock + in_block % kTextureBlock;
+    return in_block / kTextureBlock | y << 12;
+  }
+  /// As the kernels hold it, y above 16 bits.
+  [[nodiscard]] std::int32_t place(std::int32_t node) const {
+    const std::uint32_t at = packed(node);
+    return static_cast<std::int32_t>((at & 0xfff) | (at >> 12) << 16);
+  }
+  /// As the kernels' three bytes: of x, of y, and the upper four bits of both.
+  [[nodiscard]] std::uint32_t bytes_of(std::int32_t node) const {
+    const std::uint32_t at = packed(node);
+    const std::uint32_t x = at & 0xfff;
+    const std::uint32_t y = at >> 12;
+    return (x & 0xff) | (y & 0xff) << 8 | (x >> 8) << 16 | (y >> 8) << 20;
+  }
+  [[nodiscard]] std::pair<std::vector<Texel>, std::vector<Texel>> texels() const {
+    const std::size_t blocks = tree_.edges.size() / (std::size_t{kTextureWidth} * kTextureBlock) + 1;
+    std::vector<Texel> nodes(blocks * kTextureWidth * kTextureBlock);
+    std::vector<Texel> children = nodes;
+    for (std::size_t node = 0; node < tree_.edges.size(); ++node) {
+      if (numbers_[node] == 0) continue;  // the path to it ends with the letter behind the reference
+      const auto [first, behind, link, parent] = tree_.edges[node];
+      const std::uint32_t at = packed(static_cast<std::int32_t>(node));
+      const std::size_t index = std::size_t{at >> 12} * kTextureWidth + (at & 0xfff);
+      put(nodes[index], 0, node == 0 ? 0 : bytes_of(parent));
+      put(nodes[index], 1, node == 0 ? 0 : bytes_of(link));
+      put(nodes[index], 2, static_cast<std::uint32_t>(first) + 1);
+      put(nodes[index], 3, static_cast<std::uint32_t>(behind));
+      put(nodes[index], 4, static_cast<std::uint32_t>(tree_.depths[node]));
+      for (std::size_t letter = 0; letter < kLetters; ++letter)
+        if (const std::int32_t child = tree_.children[node][letter]; child != 0)
+          put(children[index], letter, bytes_of(child));
+    }
+    return {std::move(nodes), std::move(children)};
+  }
   std::uint32_t size_, count_, letters_, least_;
   std::vector<std::uint8_t> reference_, queries_;
   SuffixTree tree_;
+  std::vector<std::uint32_t> numbers_;  // of nodes in the textures; 0: none
   std::vector<Match> matches_;
   std::vector<std::int32_t> tops_;
 };

@@ -1,65 +1,132 @@
 // Exact matches of many short queries in a long reference, by its suffix tree; a thread has a query. Source of the
-// algorithm: MUMmerGPU (Schatz et al., BMC Bioinformatics 2007), as in Rodinia, whose textures are plain loads here.
+// algorithm: MUMmerGPU (Schatz et al., BMC Bioinformatics 2007) as in Rodinia, with its order of operations and its layout:
+// nodes of 16 bytes in textures of two dimensions, reference and queries in plain memory.
 //
-// Behind the reference stands a letter that no query has. A node's edge from its parent is reference[x] to reference[y - 1]; z is its suffix link, w its parent. `children` are by
-// letter, 0 where there is none (0 is the root), and `depths` is the length of the path from the root.
+// A place in the textures is 24 bits, 12 for x and 12 for y; 0 is none, and the root is at y = 1. A texel of `nodes` has
+// five numbers of three bytes: parent, suffix link, first and last letter of the edge from the parent, and the length of the
+// path from the root. One of `children` has the places of the children by letter. Behind a query's letters stands a 0, and
+// before them a letter that counts for nothing; letters of the reference begin at 1, too.
 
-// matches[query][start]: the node at or below the end of the longest match of the query from `start` on, and its length.
-extern "C" __global__ void match_queries(const unsigned char* reference, const int4* edges, const int4* children,
-                                         const int* depths, const unsigned char* queries, int count, int letters,
-                                         int least, int2* matches) {
+constexpr unsigned kRoot = 1u << 16;
+
+__device__ __forceinline__ unsigned byte_of(unsigned word, int byte) { return (word >> (8 * byte)) & 0xff; }
+__device__ __forceinline__ int number(unsigned a, unsigned b, unsigned c) { return a | (b << 8) | (c << 16); }
+// x and y of three bytes: x's upper four bits are the lower ones of the third.
+__device__ __forceinline__ unsigned place(unsigned a, unsigned b, unsigned c) {
+  return (a | ((c & 0xf) << 8)) | ((b | ((c & 0xf0) << 4)) << 16);
+}
+__device__ __forceinline__ uint4 texel(cudaTextureObject_t of, unsigned at) {
+  return tex2D<uint4>(of, static_cast<float>(at & 0xffff), static_cast<float>(at >> 16));
+}
+__device__ __forceinline__ unsigned parent_of(const uint4& node) {
+  return place(byte_of(node.x, 0), byte_of(node.x, 1), byte_of(node.x, 2));
+}
+__device__ __forceinline__ unsigned suffix_of(const uint4& node) {
+  return place(byte_of(node.x, 3), byte_of(node.y, 0), byte_of(node.y, 1));
+}
+__device__ __forceinline__ int first_of(const uint4& node) {
+  return number(byte_of(node.y, 2), byte_of(node.y, 3), byte_of(node.z, 0));
+}
+__device__ __forceinline__ int last_of(const uint4& node) {
+  return number(byte_of(node.z, 1), byte_of(node.z, 2), byte_of(node.z, 3));
+}
+__device__ __forceinline__ int depth_of(const uint4& node) {
+  return number(byte_of(node.w, 0), byte_of(node.w, 1), byte_of(node.w, 2));
+}
+
+// matches[query][start]: the node at or below the end of the longest match of the query from `start` on, and its length;
+// left alone where that is below `least`.
+extern "C" __global__ void match_queries(const char* reference, cudaTextureObject_t nodes, cudaTextureObject_t children,
+                                         const char* queries, const int* begins, const int* lengths, int count, int least,
+                                         int2* matches) {
   const int query = blockIdx.x * blockDim.x + threadIdx.x;
   if (query >= count) return;
-  const int starts = letters - least + 1;
-  const unsigned char* text = queries + query * letters;
-  int2* mine = matches + query * starts;
-  int node = 0;    // the last one on the path
-  int length = 0;  // of the match so far, from `start` on
-  for (int start = 0; start < starts; ++start) {
-    int below = node;  // where the match ends, or the edge in which it does
-    // What is known of the match by the suffix link: only first letters of edges are looked at.
-    while (depths[node] < length) {
-      const int4 next = children[node];
-      const int letter = text[start + depths[node]];
-      below = letter == 0 ? next.x : letter == 1 ? next.y : letter == 2 ? next.z : next.w;
-      if (depths[below] > length) break;
-      node = below;
+  const int letters = lengths[query];
+  const int begin = begins[query];
+  const char* text = queries + begin;
+  int2* mine = matches + begin - query * (least + 1);
+  unsigned node = 0;
+  unsigned above = 0;
+  int known = 0;   // letters of the edge below `node` that need no look
+  int length = 0;  // of the match, the letter before the query included
+  for (int start = 0; start <= letters - least; ++start, ++mine) {
+    if (node == 0 || length < 1) {
+      node = kRoot;
+      length = 1;
+      known = 0;
     }
-    if (depths[node] == length) below = node;
-    // Letter by letter from there on.
-    while (start + length < letters) {
-      const int letter = text[start + length];
-      if (length == depths[below]) {
-        node = below;
-        const int4 next = children[node];
-        const int child = letter == 0 ? next.x : letter == 1 ? next.y : letter == 2 ? next.z : next.w;
-        if (child == 0) break;
-        below = child;
-      } else if (reference[edges[below].x + length - depths[node]] != letter) {
+    char letter = text[start + length];
+    int at = 0;
+    int first = 0;
+    bool ended = false;  // at a node, without an edge to follow
+    while (letter != '\0') {
+      const uint4 below = texel(children, node);
+      above = node;
+      switch (letter) {
+        case 'A': node = place(byte_of(below.x, 0), byte_of(below.x, 1), byte_of(below.x, 2)); break;
+        case 'C': node = place(byte_of(below.x, 3), byte_of(below.y, 0), byte_of(below.y, 1)); break;
+        case 'G': node = place(byte_of(below.y, 2), byte_of(below.y, 3), byte_of(below.z, 0)); break;
+        case 'T': node = place(byte_of(below.z, 1), byte_of(below.z, 2), byte_of(below.z, 3)); break;
+        default: node = 0; break;
+      }
+      if (node == 0) {
+        if (length > least) *mine = make_int2(above, length - 1);
+        length -= 1;
+        known = 0;
+        ended = true;
         break;
       }
-      ++length;
-      if (length == depths[below]) node = below;
+      const uint4 edge = texel(nodes, node);
+      first = first_of(edge);
+      const int last = last_of(edge);
+      const int letters_of_edge = last - first + 1;
+      if (known != 0) {
+        at = min(first + known, last + 1);
+        length += min(letters_of_edge, known);
+        known = max(known - letters_of_edge, 0);
+      } else {  // the first letter is that by which the edge was found
+        ++length;
+        at = first + 1;
+      }
+      letter = text[start + length];
+      bool differs = false;
+      while (at <= last && letter != '\0') {
+        if (reference[at] != letter) {
+          differs = true;
+          break;
+        }
+        ++length;
+        ++at;
+        letter = text[start + length];
+      }
+      if (differs) break;
     }
-    mine[start] = make_int2(length == 0 ? 0 : below, length);
+    if (!ended) {
+      if (length > least) *mine = make_int2(node, length - 1);
+      known = at - first;
+      length -= known + 1;
+    }
     // On to the match without its first letter.
-    node = edges[node].z;
-    length = max(length - 1, 0);
+    node = suffix_of(texel(nodes, above));
   }
 }
 
 // tops[query][start]: of the nodes on the path of a match of `least` letters or more, the highest that has as many; its
-// leaves are where the match is in the reference. -1: the match is shorter.
-extern "C" __global__ void print_matches(const int4* edges, const int* depths, const int2* matches, int count, int starts,
-                                         int least, int* tops) {
+// leaves are where the match is in the reference. 0: the match is shorter.
+extern "C" __global__ void print_matches(cudaTextureObject_t nodes, const int2* matches, int count, int starts, int least,
+                                         unsigned* tops) {
   const int query = blockIdx.x * blockDim.x + threadIdx.x;
   if (query >= count) return;
   for (int start = 0; start < starts; ++start) {
     const int2 match = matches[query * starts + start];
-    int top = -1;
+    unsigned top = 0;
     if (match.y >= least) {
       top = match.x;
-      for (int parent = edges[top].w; depths[parent] >= least; parent = edges[top].w) top = parent;
+      unsigned parent = parent_of(texel(nodes, top));
+      for (uint4 node = texel(nodes, parent); depth_of(node) >= least; node = texel(nodes, parent)) {
+        top = parent;
+        parent = parent_of(node);
+      }
     }
     tops[query * starts + start] = top;
   }

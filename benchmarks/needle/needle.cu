@@ -1,10 +1,15 @@
 // Needleman-Wunsch: scores of the best alignments of all prefixes of two sequences, in place, tile by tile along the
-// anti-diagonals of tiles. Source of the algorithm: Rodinia's nw. A block of 16 threads has a tile of 16 x 16 cells and
-// walks along its anti-diagonals.
+// anti-diagonals of tiles. Source of the algorithm: Rodinia's nw, with its order of operations. A block of 16 threads has a
+// tile of 16 x 16 cells and walks along its anti-diagonals.
 
 constexpr int kTile = 16;
 
-__device__ __forceinline__ int most_of(int a, int b, int c) { return max(a, max(b, c)); }
+__device__ __forceinline__ void align_cell(int (*score)[kTile + 1], const int (*alike)[kTile], int y, int x, int penalty) {
+  const int matched = score[y - 1][x - 1] + alike[y - 1][x - 1];
+  const int skipped = score[y][x - 1] - penalty;
+  const int inserted = score[y - 1][x] - penalty;
+  score[y][x] = max(max(matched, skipped), inserted);
+}
 
 // `columns`: cells of a row of `scores`, whose row 0 and column 0 are given; `similarity` has as many.
 __device__ __forceinline__ void align_tile(int* scores, const int* similarity, int columns, int penalty, int tile_x,
@@ -15,18 +20,21 @@ __device__ __forceinline__ void align_tile(int* scores, const int* similarity, i
   int* corner = scores + tile_y * kTile * columns + tile_x * kTile;
   const int* like = similarity + (tile_y * kTile + 1) * columns + tile_x * kTile + 1;
   if (t == 0) score[0][0] = corner[0];
-#pragma unroll
   for (int row = 0; row < kTile; ++row) alike[row][t] = like[row * columns + t];
+  __syncthreads();
   score[t + 1][0] = corner[(t + 1) * columns];
+  __syncthreads();
   score[0][t + 1] = corner[t + 1];
   __syncthreads();
-  for (int diagonal = 0; diagonal < 2 * kTile - 1; ++diagonal) {
-    const int y = diagonal - t;  // of this thread's cell, in column t
-    if (y >= 0 && y < kTile)
-      score[y + 1][t + 1] = most_of(score[y][t] + alike[y][t], score[y + 1][t] - penalty, score[y][t + 1] - penalty);
+  // The upper left triangle, then the lower right one; in both, thread t has a column.
+  for (int last = 0; last < kTile; ++last) {
+    if (t <= last) align_cell(score, alike, last - t + 1, t + 1, penalty);
     __syncthreads();
   }
-#pragma unroll
+  for (int last = kTile - 2; last >= 0; --last) {
+    if (t <= last) align_cell(score, alike, kTile - t, t + kTile - last, penalty);
+    __syncthreads();
+  }
   for (int row = 0; row < kTile; ++row) corner[(row + 1) * columns + t + 1] = score[row + 1][t + 1];
 }
 

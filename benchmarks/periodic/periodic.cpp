@@ -45,7 +45,7 @@ class Periodic final : public KernelProgram {
     .description =
         "a task of fixed length on SMs of its own, to be launched periodically (chimera15 section 4.1)",
     .params = {{"blocks", 15, 1, 65535, "thread blocks, each of which takes 48 KB of shared memory"},
-               {"steps", 27920, 16, 1 << 24, "of the sequence, one multiply-add each, a multiple of 16"}},
+               {"steps", 12960, 16, 1 << 24, "of the sequence, one multiply-add each, a multiple of 16"}},
     .ptx_file = "benchmarks/periodic/periodic.ptx",
     .ptx_text = embedded::periodic_ptx,
 });

@@ -38,14 +38,19 @@ class MotionSads final : public KernelProgram {
   }
   void start(KernelRun& run) override {
     const std::size_t macroblocks = std::size_t{width_ / kPixels} * (height_ / kPixels);
-    const auto frame = run.upload(frame_.pixels);
-    const auto before = run.upload(before_.pixels);
+    const auto frame = run.upload(std::vector<std::uint16_t>(frame_.pixels.begin(), frame_.pixels.end()));
+    const workload::TextureArray texels =
+        run.array({workload::ChannelKind::Unsigned, 16, 1}, width_, height_);
+    run.fill(texels, std::vector<std::uint16_t>(before_.pixels.begin(), before_.pixels.end()));
+    workload::TextureSettings settings;
+    settings.address.fill(workload::AddressMode::Clamp);
+    const runtime::TextureObject before = run.texture(workload::TextureResource::of(texels), settings);
     const auto rows = [&](std::size_t each) {
       return run.allocate<std::uint16_t>(each * macroblocks * kRow);
     };
     const auto small = rows(16), wide = rows(8), tall = rows(8), square = rows(4);
     const auto widest = rows(2), tallest = rows(2), whole = rows(1);
-    run.launch(frame, before, width_, height_, small);
+    run.launch(frame, before, width_, small);
     run.launch_as(shapes()[1], small, wide, tall, square);
     run.launch_as(shapes()[2], square, widest, tallest, whole);
     if (!run.verify()) return;

@@ -1,91 +1,103 @@
-// sad: sums of absolute differences (SADs) of larger blocks of a video frame from those of its 4x4 blocks, as motion
-// estimation needs them. Source of the algorithm: the second kernel of Parboil's sad (block sizes of H.264).
+// sad: sums of absolute differences (SADs) of the blocks of a video frame from those of the frame before, as motion
+// estimation needs them (block sizes of H.264). Source of the algorithm: Parboil's sad, with its order of operations.
 //
 // For each macroblock of 16x16 pixels there are 16 rows of 4x4 SADs, one for each 4x4 block (quadrant by quadrant,
-// within a quadrant row by row), and a row holds the SADs of all search positions as unsigned shorts.
+// within a quadrant row by row), and a row holds the SADs of all search positions as unsigned shorts. The sums of larger
+// blocks add two positions at a time, in one integer: no sum passes 16 bits.
 
 constexpr int kPositions = 1089;       // 33 x 33 of a search range of 16 pixels each way
-constexpr int kPairs = 1096 / 2;       // of positions in a row, which is padded to 16 bytes
+constexpr int kPadded = 1096;          // of a row
+constexpr int kPairs = kPadded / 2;    // of positions in a row
+constexpr int kRange = 16;             // pixels each way
+constexpr int kSpan = 33;              // positions along an axis
+constexpr int kEach = 18;              // positions of a thread: 61 threads have all
 
-// Blocks are 32x4: thread row q serves quadrant q of macroblock blockIdx. Each thread adds two positions at a time.
-// wide: 8x4 blocks, 8 rows a macroblock; tall: 4x8, 8 rows; square: 8x8, 4 rows.
-extern "C" __global__ void sad_larger(const ushort2* small, ushort2* wide, ushort2* tall, ushort2* square) {
-  const int quadrant = 4 * (blockIdx.y * gridDim.x + blockIdx.x) + threadIdx.y;
-  const ushort2* in = small + 4 * quadrant * kPairs;
-  ushort2* out_wide = wide + 2 * quadrant * kPairs;
-  ushort2* out_tall = tall + 2 * quadrant * kPairs;
-  ushort2* out_square = square + quadrant * kPairs;
-#pragma unroll 1
-  for (int pair = threadIdx.x; pair < (kPositions + 1) / 2; pair += 32) {
-    const ushort2 a = in[pair];               // top left
-    const ushort2 b = in[kPairs + pair];      // top right
-    const ushort2 c = in[2 * kPairs + pair];  // bottom left
-    const ushort2 d = in[3 * kPairs + pair];  // bottom right
-    const ushort2 top = make_ushort2(a.x + b.x, a.y + b.y);
-    const ushort2 bottom = make_ushort2(c.x + d.x, c.y + d.y);
-    out_wide[pair] = top;
-    out_wide[kPairs + pair] = bottom;
-    out_tall[pair] = make_ushort2(a.x + c.x, a.y + c.y);
-    out_tall[kPairs + pair] = make_ushort2(b.x + d.x, b.y + d.y);
-    out_square[pair] = make_ushort2(top.x + bottom.x, top.y + bottom.y);
-  }
-}
-
-// The first kernel: SADs of all 4x4 blocks of a frame with the blocks of the frame before at all search positions. A
-// block of threads has a 4x4 block of pixels, and a thread 18 positions, one after the other. Beyond its borders, the
-// frame before has their pixels.
-constexpr int kRange = 16;       // pixels each way
-constexpr int kSpan = 33;        // positions along an axis
-constexpr int kEach = 18;        // positions of a thread: 61 threads have all
-
-extern "C" __global__ void sad_small(const unsigned char* frame, const unsigned char* before, int width, int height,
+// The first kernel: SADs of all 4x4 blocks at all search positions. A block of threads has a 4x4 block of pixels, and a
+// thread 18 positions, three neighbours at a time, which share the pixels that they look at. `before` repeats its pixels
+// beyond its borders.
+extern "C" __global__ void sad_small(const unsigned short* frame, cudaTextureObject_t before, int width,
                                      unsigned short* small) {
-  __shared__ int pixel[16];
+  __shared__ unsigned short pixel[16];
+  __shared__ __align__(8) unsigned short sads[kPadded];
   const int x = 4 * blockIdx.x;
   const int y = 4 * blockIdx.y;
   if (threadIdx.x < 16) pixel[threadIdx.x] = frame[(y + threadIdx.x / 4) * width + x + threadIdx.x % 4];
   __syncthreads();
+
+  const int first = threadIdx.x * kEach;
+  const int end = min(first + kEach, kPositions);
+  int column = first % kSpan;
+  int top = y - kRange + first / kSpan;
+#pragma unroll 1
+  for (int position = first; position < end; position += 3) {
+    unsigned short sum[3] = {0, 0, 0};
+    const int left = x - kRange + column;
+#pragma unroll
+    for (int dy = 0; dy < 4; ++dy) {
+#pragma unroll
+      for (int dx = 0; dx < 6; ++dx) {
+        const int other =
+            tex2D<unsigned short>(before, static_cast<float>(left + dx), static_cast<float>(top + dy));
+#pragma unroll
+        for (int p = 0; p < 3; ++p)
+          if (dx >= p && dx - p < 4) sum[p] += abs(other - pixel[4 * dy + dx - p]);
+      }
+    }
+    sads[position] = sum[0];
+    sads[position + 1] = sum[1];
+    sads[position + 2] = sum[2];
+    column += 3;
+    if (column >= kSpan) {
+      column -= kSpan;
+      ++top;
+    }
+  }
+  __syncthreads();
+
+  if (threadIdx.x >= 32) return;
   // Quadrant by quadrant of the macroblock, and row by row within one.
   const int macroblock = (blockIdx.y / 4) * (gridDim.x / 4) + blockIdx.x / 4;
   const int quadrant = (blockIdx.y / 2 % 2) * 2 + blockIdx.x / 2 % 2;
   const int within = (blockIdx.y % 2) * 2 + blockIdx.x % 2;
-  unsigned short* row = small + ((macroblock * 4 + quadrant) * 4 + within) * (2 * kPairs);
+  uint2* row = reinterpret_cast<uint2*>(small) + ((macroblock * 4 + quadrant) * 4 + within) * (kPadded / 4);
 #pragma unroll 1
-  for (int i = 0; i < kEach; ++i) {
-    const int position = threadIdx.x * kEach + i;
-    if (position >= kPositions) return;
-    const int left = x + position % kSpan - kRange;
-    const int top = y + position / kSpan - kRange;
-    int sum = 0;
-#pragma unroll
-    for (int dy = 0; dy < 4; ++dy) {
-      const int line = min(max(top + dy, 0), height - 1) * width;
-#pragma unroll
-      for (int dx = 0; dx < 4; ++dx) {
-        const int other = before[line + min(max(left + dx, 0), width - 1)];
-        sum += abs(pixel[4 * dy + dx] - other);
-      }
-    }
-    row[position] = static_cast<unsigned short>(sum);
+  for (int i = threadIdx.x; i < kPadded / 4; i += 32) row[i] = reinterpret_cast<const uint2*>(sads)[i];
+}
+
+// The second kernel, blocks of 32x4: thread row q serves quadrant q of macroblock blockIdx.
+// wide: 8x4 blocks, 8 rows a macroblock; tall: 4x8, 8 rows; square: 8x8, 4 rows.
+extern "C" __global__ void sad_larger(const unsigned* small, unsigned* wide, unsigned* tall, unsigned* square) {
+  const int quadrant = 4 * (blockIdx.y * gridDim.x + blockIdx.x) + threadIdx.y;
+  const unsigned* in = small + 4 * quadrant * kPairs;
+  unsigned* out_wide = wide + 2 * quadrant * kPairs;
+  unsigned* out_tall = tall + 2 * quadrant * kPairs;
+  unsigned* out_square = square + quadrant * kPairs;
+  for (int pair = threadIdx.x; pair < (kPositions + 1) / 2; pair += 32) {
+    const unsigned a = in[pair];               // top left
+    const unsigned b = in[kPairs + pair];      // top right
+    const unsigned c = in[2 * kPairs + pair];  // bottom left
+    const unsigned d = in[3 * kPairs + pair];  // bottom right
+    out_tall[pair] = a + c;
+    out_tall[kPairs + pair] = b + d;
+    out_wide[pair] = a + b;
+    out_wide[kPairs + pair] = c + d;
+    out_square[pair] = (a + b) + (c + d);
   }
 }
 
 // The third kernel: from 8x8 blocks to 16x8, 8x16 and 16x16, a macroblock a block of 32 threads.
-extern "C" __global__ void sad_largest(const ushort2* square, ushort2* wide, ushort2* tall, ushort2* whole) {
+extern "C" __global__ void sad_largest(const unsigned* square, unsigned* wide, unsigned* tall, unsigned* whole) {
   const int macroblock = blockIdx.y * gridDim.x + blockIdx.x;
-  const ushort2* in = square + 4 * macroblock * kPairs;
-#pragma unroll 1
+  const unsigned* in = square + 4 * macroblock * kPairs;
   for (int pair = threadIdx.x; pair < (kPositions + 1) / 2; pair += 32) {
-    const ushort2 a = in[pair];
-    const ushort2 b = in[kPairs + pair];
-    const ushort2 c = in[2 * kPairs + pair];
-    const ushort2 d = in[3 * kPairs + pair];
-    const ushort2 top = make_ushort2(a.x + b.x, a.y + b.y);
-    const ushort2 bottom = make_ushort2(c.x + d.x, c.y + d.y);
-    wide[2 * macroblock * kPairs + pair] = top;
-    wide[(2 * macroblock + 1) * kPairs + pair] = bottom;
-    tall[2 * macroblock * kPairs + pair] = make_ushort2(a.x + c.x, a.y + c.y);
-    tall[(2 * macroblock + 1) * kPairs + pair] = make_ushort2(b.x + d.x, b.y + d.y);
-    whole[macroblock * kPairs + pair] = make_ushort2(top.x + bottom.x, top.y + bottom.y);
+    const unsigned a = in[pair];
+    const unsigned b = in[kPairs + pair];
+    const unsigned c = in[2 * kPairs + pair];
+    const unsigned d = in[3 * kPairs + pair];
+    tall[2 * macroblock * kPairs + pair] = a + c;
+    tall[(2 * macroblock + 1) * kPairs + pair] = b + d;
+    wide[2 * macroblock * kPairs + pair] = a + b;
+    wide[(2 * macroblock + 1) * kPairs + pair] = c + d;
+    whole[macroblock * kPairs + pair] = (a + b) + (c + d);
   }
 }

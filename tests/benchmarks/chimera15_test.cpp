@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "arch/config_file.hpp"
 #include "base/error.hpp"
 #include "base/hash.hpp"
 #include "benchmarks/blackscholes/blackscholes.hpp"
@@ -15,6 +16,8 @@
 #include "benchmarks/mummer/mummer.hpp"
 #include "benchmarks/needle/needle.hpp"
 #include "benchmarks/sad/sad_reference.hpp"
+#include "experiment/run.hpp"
+#include "policy/policy.hpp"
 #include "runtime/application.hpp"
 
 namespace gpumux::benchmarks {
@@ -112,6 +115,16 @@ TEST(Leukocyte, AFlowThatIsItsEdgesStays) {
   const std::vector<float> edges = flow;
   EXPECT_EQ(leukocyte::gradient_flow(flow, edges, 1, 1, 100, 1e-4F), 1);
   EXPECT_EQ(flow, edges);
+}
+
+// Section 4.1: it executes for 200 us.
+TEST(Periodic, TakesItsTwoHundredMicrosecondsOnThePapersMachine) {
+  experiment::RunSpec spec;
+  spec.machine = arch::load_machine("chimera15-fermi30");
+  spec.policy = policy::parse_choice("leftover");
+  spec.apps = {experiment::builtin_app("chimera15/RT")};
+  const double us = static_cast<double>(experiment::simulate(spec).cycles) / spec.machine.clocks.core;
+  EXPECT_NEAR(us, 200, 0.5);
 }
 
 TEST(Heartwall, APointFollowsWhatMoves) {
