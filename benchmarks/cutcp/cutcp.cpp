@@ -27,7 +27,7 @@ class Cutcp : public KernelProgram {
     bins_ = sort_into_bins(atoms_, lattice_, margin());
   }
   void start(KernelRun& run) override {
-    const std::vector<BinOffset> neighbours = neighbour_offsets(cutoff_);
+    const std::vector<BinOffset> neighbours = offsets(cutoff_);
     const auto bins = run.upload(bins_.slots);
     const auto potential = run.allocate<float>(lattice_.points());
     run.set_symbol("neighbours", neighbours);
@@ -55,6 +55,9 @@ class Cutcp : public KernelProgram {
   }
   virtual void launch(KernelRun& run, const Slots& bins, const DeviceArray<float>& potential) const {
     launch_one(run, bins, potential);
+  }
+  [[nodiscard]] virtual std::vector<BinOffset> offsets(float cutoff) const {
+    return neighbour_offsets(cutoff);
   }
   [[nodiscard]] const Lattice& lattice() const { return lattice_; }
 
@@ -92,16 +95,19 @@ class Cutcp : public KernelProgram {
   Potential expected_;
 };
 
-/// With the atoms in shared memory as single words.
-class CutcpWords final : public Cutcp {
+/// With Parboil's order of operations and its neighbours.
+class CutcpWords : public Cutcp {
  public:
-  explicit CutcpWords(const Params& params) : Cutcp(params, "cutcp_words") {}
+  explicit CutcpWords(const Params& params, const char* kernel = "cutcp_words") : Cutcp(params, kernel) {}
+
+ protected:
+  [[nodiscard]] std::vector<BinOffset> offsets(float cutoff) const override { return wider_offsets(cutoff); }
 };
 
 /// A launch for each plane of regions, as in Parboil's program.
-class CutcpPlanes final : public Cutcp {
+class CutcpPlanes final : public CutcpWords {
  public:
-  explicit CutcpPlanes(const Params& params) : Cutcp(params, "cutcp_plane") {}
+  explicit CutcpPlanes(const Params& params) : CutcpWords(params, "cutcp_plane") {}
   [[nodiscard]] runtime::AppInfo::KernelShape shape() const override {
     runtime::AppInfo::KernelShape plane = Cutcp::shape();
     plane.grid.z = 1;

@@ -17,46 +17,41 @@ struct BinOffset {
 __constant__ BinOffset neighbours[kMaxNeighbours];
 __constant__ int neighbour_count;
 
-// How the staged atoms lie in shared memory: as vectors, or as single words, which is how Parboil's kernel
-// has them (four loads for an atom, not one).
-struct Vectors {
-  float4 atoms[kStagedBins * kSlots];
-  __device__ void put(int slot, float4 atom) { atoms[slot] = atom; }
-  __device__ float4 get(int slot) const { return atoms[slot]; }
-};
-struct Words {
-  float words[kStagedBins * kSlots * 4];
-  __device__ void put(int slot, float4 atom) {
-    float* to = words + 4 * slot;
-    to[0] = atom.x;
-    to[1] = atom.y;
-    to[2] = atom.z;
-    to[3] = atom.w;
-  }
-  __device__ float4 get(int slot) const {
-    const float* from = words + 4 * slot;
-    return make_float4(from[0], from[1], from[2], from[3]);
-  }
-};
+// The bin of neighbour `number` of the bin `home`.
+__device__ __forceinline__ int bin_index(BinOffset home, int number, int bins_x, int bins_y) {
+  const BinOffset offset = neighbours[number];
+  const int bin_x = home.x + offset.x;
+  const int bin_y = home.y + offset.y;
+  const int bin_z = home.z + offset.z;
+  return (bin_z * bins_y + bin_y) * bins_x + bin_x;
+}
 
-// What both kernels do.
+__device__ __forceinline__ void store(float* potential, int point_x, int point_y, int point_z, const float* sum) {
+  const int points_x = gridDim.x * 8;
+  const int points_y = gridDim.y * 8;
+  float* out = potential + (point_z * points_y + point_y) * points_x + point_x;
+#pragma unroll
+  for (int point = 0; point < kPoints; ++point) out[2 * point * points_x] = sum[point];
+}
+
+// Of all kernels:
 // `margin`: empty bins around the lattice on each side, at least as many as the largest offset, so that no
-// neighbour lies outside. bins_x, bins_y: extent of the bin grid, margins included. first_z: region along z of
-// the first blocks.
-template <typename Staged>
-__device__ __forceinline__ void compute(const float4* bins, float* potential, int bins_x, int bins_y,
-                                        int margin, float spacing, float cutoff_squared,
-                                        float inverse_cutoff_squared, int first_z) {
-  __shared__ Staged staged;
+// neighbour lies outside. bins_x, bins_y: extent of the bin grid, margins included.
+
+// Staged atoms are vectors: one load each.
+extern "C" __global__ void cutcp_lattice(const float4* bins, float* potential, int bins_x, int bins_y,
+                                         int margin, float spacing, float cutoff_squared,
+                                         float inverse_cutoff_squared) {
+  __shared__ float4 staged[kStagedBins * kSlots];
   __shared__ BinOffset home;  // the region's own bin
   const int thread = (threadIdx.z * 2 + threadIdx.y) * 8 + threadIdx.x;
   const int point_x = blockIdx.x * 8 + threadIdx.x;
   const int point_y = blockIdx.y * 8 + threadIdx.y;
-  const int point_z = (first_z + blockIdx.z) * 8 + threadIdx.z;
+  const int point_z = blockIdx.z * 8 + threadIdx.z;
   const float x = point_x * spacing;
   const float y = point_y * spacing;
   const float z = point_z * spacing;
-  if (thread == 0) home = {int(blockIdx.x) + margin, int(blockIdx.y) + margin, first_z + int(blockIdx.z) + margin};
+  if (thread == 0) home = {int(blockIdx.x) + margin, int(blockIdx.y) + margin, int(blockIdx.z) + margin};
   const float point_step = 2 * spacing;
   float sum[kPoints] = {};
 
@@ -65,19 +60,14 @@ __device__ __forceinline__ void compute(const float4* bins, float* potential, in
     // All have finished with the previous bins. Eight threads copy a bin: 16 bins at a time.
     __syncthreads();
 #pragma unroll 1
-    for (int bin = thread / kSlots; bin < count; bin += 128 / kSlots) {
-      const BinOffset offset = neighbours[first + bin];
-      const int bin_x = home.x + offset.x;
-      const int bin_y = home.y + offset.y;
-      const int bin_z = home.z + offset.z;
-      staged.put(bin * kSlots + thread % kSlots,
-                 bins[((bin_z * bins_y + bin_y) * bins_x + bin_x) * kSlots + thread % kSlots]);
-    }
+    for (int bin = thread / kSlots; bin < count; bin += 128 / kSlots)
+      staged[bin * kSlots + thread % kSlots] =
+          bins[bin_index(home, first + bin, bins_x, bins_y) * kSlots + thread % kSlots];
     __syncthreads();
     for (int bin = 0; bin < count; ++bin) {
 #pragma unroll 1
       for (int slot = 0; slot < kSlots; ++slot) {
-        const float4 atom = staged.get(bin * kSlots + slot);
+        const float4 atom = staged[bin * kSlots + slot];
         if (atom.w == 0.0f) break;
         const float dx = atom.x - x;
         const float dz = atom.z - z;
@@ -95,28 +85,76 @@ __device__ __forceinline__ void compute(const float4* bins, float* potential, in
       }
     }
   }
-  const int points_x = gridDim.x * 8;
-  const int points_y = gridDim.y * 8;
-  float* out = potential + (point_z * points_y + point_y) * points_x + point_x;
-#pragma unroll
-  for (int point = 0; point < kPoints; ++point) out[2 * point * points_x] = sum[point];
+  store(potential, point_x, point_y, point_z, sum);
 }
 
-extern "C" __global__ void cutcp_lattice(const float4* bins, float* potential, int bins_x, int bins_y,
-                                         int margin, float spacing, float cutoff_squared,
-                                         float inverse_cutoff_squared) {
-  compute<Vectors>(bins, potential, bins_x, bins_y, margin, spacing, cutoff_squared, inverse_cutoff_squared, 0);
+// With Parboil's order of operations: staged atoms are single words, and of an empty slot only the charge is loaded.
+// first_z: region along z of the first blocks.
+__device__ __forceinline__ void compute_words(const float4* bins, float* potential, int bins_x, int bins_y,
+                                              int margin, float spacing, float cutoff_squared,
+                                              float inverse_cutoff_squared, int first_z) {
+  constexpr int kCopying = 16;             // threads that copy a bin
+  constexpr int kAtOnce = 128 / kCopying;  // bins copied at a time
+  constexpr int kBinWords = 4 * kSlots;
+  __shared__ float staged[kStagedBins * kBinWords];
+  __shared__ BinOffset home;  // the region's own bin
+  const int thread = (threadIdx.z * 2 + threadIdx.y) * 8 + threadIdx.x;
+  const int group = thread / kCopying;
+  const int lane = thread % kCopying;
+  const int point_x = blockIdx.x * 8 + threadIdx.x;
+  const int point_y = blockIdx.y * 8 + threadIdx.y;
+  const int point_z = (first_z + blockIdx.z) * 8 + threadIdx.z;
+  const float x = point_x * spacing;
+  const float y = point_y * spacing;
+  const float z = point_z * spacing;
+  if (thread == 0) home = {int(blockIdx.x) + margin, int(blockIdx.y) + margin, first_z + int(blockIdx.z) + margin};
+  __syncthreads();
+  float sum[kPoints] = {};
+
+  int next = group;  // of the neighbours, to be copied
+  for (int first = 0; first < neighbour_count; first += kStagedBins) {
+    for (int turn = 0; turn < kStagedBins / kAtOnce && next < neighbour_count; ++turn, next += kAtOnce) {
+      const float* from = reinterpret_cast<const float*>(bins) + bin_index(home, next, bins_x, bins_y) * kBinWords;
+      float* to = staged + (turn * kAtOnce + group) * kBinWords;
+      to[lane] = from[lane];
+      to[lane + kCopying] = from[lane + kCopying];
+    }
+    __syncthreads();
+    const int words = min(neighbour_count - first, kStagedBins) * kBinWords;
+    for (int bin = 0; bin < words; bin += kBinWords) {
+      for (int slot = 0; slot < kSlots; ++slot) {
+        const float* atom = staged + bin + 4 * slot;
+        const float charge = atom[3];
+        if (charge == 0.0f) break;
+        const float dx = atom[0] - x;
+        const float dz = atom[2] - z;
+        const float plane = dx * dx + dz * dz;
+        float dy = atom[1] - y;
+#pragma unroll
+        for (int point = 0; point < kPoints; ++point) {
+          const float r2 = dy * dy + plane;
+          if (r2 < cutoff_squared) {
+            const float s = 1.0f - r2 * inverse_cutoff_squared;
+            sum[point] += charge * rsqrtf(r2) * s * s;
+          }
+          dy -= 2.0f * spacing;  // to the thread's next point
+        }
+      }
+    }
+    __syncthreads();
+  }
+  store(potential, point_x, point_y, point_z, sum);
 }
 
 extern "C" __global__ void cutcp_words(const float4* bins, float* potential, int bins_x, int bins_y,
                                        int margin, float spacing, float cutoff_squared,
                                        float inverse_cutoff_squared) {
-  compute<Words>(bins, potential, bins_x, bins_y, margin, spacing, cutoff_squared, inverse_cutoff_squared, 0);
+  compute_words(bins, potential, bins_x, bins_y, margin, spacing, cutoff_squared, inverse_cutoff_squared, 0);
 }
 
 // A plane of regions in a launch, as Parboil's program has them.
 extern "C" __global__ void cutcp_plane(const float4* bins, float* potential, int bins_x, int bins_y, int margin,
                                        float spacing, float cutoff_squared, float inverse_cutoff_squared,
                                        int plane) {
-  compute<Words>(bins, potential, bins_x, bins_y, margin, spacing, cutoff_squared, inverse_cutoff_squared, plane);
+  compute_words(bins, potential, bins_x, bins_y, margin, spacing, cutoff_squared, inverse_cutoff_squared, plane);
 }

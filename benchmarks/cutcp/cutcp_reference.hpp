@@ -64,6 +64,20 @@ inline std::vector<BinOffset> neighbour_offsets(float cutoff) {
   return offsets;
 }
 
+/// The bins that Parboil's program looks at, which are more: those with a corner nearer to the same corner of
+/// the region than the cutoff and the diagonal of a bin together. That is a bound that holds for a point and
+/// an atom anywhere in theirs.
+inline std::vector<BinOffset> wider_offsets(float cutoff) {
+  std::vector<BinOffset> offsets;
+  const auto reach = static_cast<std::int32_t>(std::ceil(cutoff / Lattice::kBinLength));
+  const float radius = cutoff / Lattice::kBinLength + std::sqrt(3.0F);
+  for (std::int32_t z = -reach; z <= reach; ++z)
+    for (std::int32_t y = -reach; y <= reach; ++y)
+      for (std::int32_t x = -reach; x <= reach; ++x)
+        if (static_cast<float>(x * x + y * y + z * z) < radius * radius) offsets.push_back({x, y, z});
+  return offsets;
+}
+
 /// Bins of 8 slots, x fastest, with `margin` empty bins on every side. An empty slot has q = 0.
 struct Bins {
   static constexpr std::size_t kSlots = 8;

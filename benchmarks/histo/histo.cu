@@ -1,63 +1,170 @@
-// A histogram of many bins that saturates at 255, of samples most of which lie in few of them. Source of the
-// algorithm: Parboil's histo: where the samples lie is found first, and blocks count a range of bins each in shared
-// memory.
+// A histogram of a picture's samples that saturates at 255, where most bins are empty. Source of the algorithm:
+// Parboil's histo: the ranges of bins around the mean are counted in shared memory, as bytes, four to a word; what
+// lies elsewhere, in counters of 16 bits in global memory.
 
-constexpr int kRange = 4096;  // bins of a block
+constexpr unsigned kRange = 24576;  // bins of a block of count_range, a byte each
+constexpr unsigned kWords = 256;    // of a row of them
+constexpr unsigned kRows = kRange / 4 / kWords;
+constexpr unsigned kParts = 14;  // sub-histograms that saturate adds up
+constexpr unsigned kLines = 16;  // of the picture, of a block of pack_samples
+constexpr unsigned kFindThreads = 512;
+constexpr unsigned kMost = 255;
 
-// Lowest and greatest bin of a part of the samples.
+// Mean and deviation of the first eighth of a block's samples, as means of those of its threads: no exact ones, but
+// enough for the ranges that lie within ten deviations. A thread without samples makes them NaN, which converts to 0.
 extern "C" __global__ void find_range(const unsigned* samples, int count, unsigned* low_high) {
-  __shared__ unsigned low, high;
-  if (threadIdx.x == 0) {
-    low = 0xffffffffu;
-    high = 0;
+  __shared__ float means[kFindThreads], deviations[kFindThreads];
+  const unsigned t = threadIdx.x;
+  const int part = count / gridDim.x;
+  const int first = blockIdx.x * part + t, end = blockIdx.x * part + part / 8;
+
+  float mean = 0;
+  unsigned mine = 0;
+  for (int i = first; i < end; i += blockDim.x) {
+    mean += samples[i];
+    ++mine;
   }
-  __syncthreads();
-  unsigned mine_low = 0xffffffffu, mine_high = 0;
-  for (int i = blockIdx.x * blockDim.x + threadIdx.x; i < count; i += gridDim.x * blockDim.x) {
-    const unsigned bin = samples[i];
-    mine_low = min(mine_low, bin);
-    mine_high = max(mine_high, bin);
+  mean /= mine;
+  means[t] = mean;
+  float squares = 0;
+  for (int i = first; i < end; i += blockDim.x) {
+    const float away = samples[i] - mean;
+    squares = __fmaf_rn(away, away, squares);
   }
-  atomicMin(&low, mine_low);
-  atomicMax(&high, mine_high);
-  __syncthreads();
-  if (threadIdx.x == 0) {
-    atomicMin(&low_high[0], low);
-    atomicMax(&low_high[1], high);
+  deviations[t] = sqrtf(squares / mine);
+
+  for (unsigned half = kFindThreads / 2; half >= 32; half /= 2) {
+    __syncthreads();
+    if (t < half) {
+      means[t] += means[t + half];
+      deviations[t] += deviations[t + half];
+    }
+  }
+  for (unsigned half = 16; half >= 2; half /= 2) {
+    __syncwarp();  // the first warp's own sums are left
+    if (t < half) {
+      means[t] += means[t + half];
+      deviations[t] += deviations[t + half];
+    }
+  }
+  __syncwarp();
+  if (t == 0) {
+    const float middle = (means[0] + means[1]) / kFindThreads;
+    const float reach = __fmul_rn(10, (deviations[0] + deviations[1]) / kFindThreads);
+    atomicMin(&low_high[0], __float2uint_rz(__fsub_rn(middle, reach)) / kRange);
+    atomicMax(&low_high[1], __float2uint_rz(__fadd_rn(middle, reach)) / kRange);
   }
 }
 
-// Samples two by two, from the lowest bin on: a word has both.
-extern "C" __global__ void pack_samples(const unsigned* samples, int count, const unsigned* low_high,
-                                        unsigned* packed) {
-  const unsigned low = low_high[0];
-  const int i = blockIdx.x * blockDim.x + threadIdx.x;
-  if (2 * i + 1 < count) packed[i] = (samples[2 * i] - low) | (samples[2 * i + 1] - low) << 16;
+// Where a bin is counted: its range, the row and the word there, and the shift of its byte in the word.
+__device__ uchar4 place_of(unsigned bin) {
+  return make_uchar4(bin / kRange, bin / (4 * kWords) % kRows, bin / 4 % kWords, bin % 4 * 8);
 }
 
-// Block (b, r) counts what of the b-th part of the samples lies in the r-th range of bins.
-extern "C" __global__ void count_range(const unsigned* packed, int words, const unsigned* low_high, unsigned* counts) {
-  __shared__ unsigned part[kRange];
-  const unsigned low = low_high[0], high = low_high[1];
-  const unsigned first = blockIdx.y * kRange;
-  if (first > high - low) return;
-  for (int i = threadIdx.x; i < kRange; i += blockDim.x) part[i] = 0;
-  __syncthreads();
-  for (int i = blockIdx.x * blockDim.x + threadIdx.x; i < words; i += gridDim.x * blockDim.x) {
-    const unsigned both = packed[i];
-    const unsigned a = (both & 0xffffu) - first, b = (both >> 16) - first;
-    if (a < kRange) atomicAdd(&part[a], 1u);
-    if (b < kRange) atomicAdd(&part[b], 1u);
+// A thread takes two neighbours of each of a block's lines. Their places lie half a line apart, so that warps store
+// to consecutive words. Lines of an odd width have one sample more at their end, which has no place.
+extern "C" __global__ void pack_samples(const uint2* samples, unsigned width, unsigned pitch, uchar4* places) {
+  const unsigned line = kLines * blockIdx.x;
+  const uint2* pair = samples + line * pitch + threadIdx.x;
+  unsigned place = line * width + threadIdx.x;
+  const bool alone = width % 2 != 0 && threadIdx.x == blockDim.x - 1;
+#pragma unroll
+  for (unsigned i = 0; i < kLines; ++i) {
+    const uint2 both = *pair;
+    places[place] = place_of(both.x);
+    if (!alone) places[place + blockDim.x] = place_of(both.y);
+    pair += pitch;
+    place += width;
   }
-  __syncthreads();
-  for (int i = threadIdx.x; i < kRange; i += blockDim.x)
-    if (part[i] != 0) atomicAdd(&counts[low + first + i], part[i]);
 }
 
-// Four bins a thread, as bytes.
-extern "C" __global__ void saturate(const uint4* counts, int quads, uchar4* result) {
-  const int i = blockIdx.x * blockDim.x + threadIdx.x;
-  if (i >= quads) return;
-  const uint4 four = counts[i];
-  result[i] = make_uchar4(min(four.x, 255u), min(four.y, 255u), min(four.z, 255u), min(four.w, 255u));
+using Part = unsigned[kRows][kWords];
+
+struct Place {
+  unsigned range, row, word, shift;
+  __device__ explicit Place(uchar4 packed) : range(packed.x), row(packed.y), word(packed.z), shift(packed.w) {}
+  __device__ unsigned bin() const { return range * kRange + shift / 8 + word * 4 + row * 4 * kWords; }
+};
+
+// A byte that was full is 0 afterwards, and has carried into the next one of its word. `overflow` has for each bin what
+// is to be added to its bytes, modulo 2^32: 256 for this one, -1 for the next one, or 255 if that was full, too, and
+// has carried on. What the last byte of a word carries is lost.
+__device__ void count_inside(Part& part, const Place& place, unsigned* overflow) {
+  const unsigned before = atomicAdd(&part[place.row][place.word], 1u << place.shift);
+  if ((before >> place.shift & kMost) != kMost) return;
+  unsigned* at = overflow + place.bin();
+  atomicAdd(at, kMost + 1);
+  for (unsigned next = place.shift + 8; next < 32; next += 8) {
+    const bool full = (before >> next & kMost) == kMost;
+    atomicAdd(++at, full ? kMost : ~0u);
+    if (!full) break;
+  }
+}
+
+// Two counters to a word. Those that are full are left alone, so that none reaches 2^16: each thread that has read less
+// adds one at most. How far a counter is above 255 depends on the order of blocks, and is of no consequence. The read
+// is volatile where Parboil's is plain: it is no race then, and no cache has an old value.
+__device__ void count_outside(const Place& place, unsigned* counters) {
+  const unsigned bin = place.bin();
+  const unsigned shift = bin % 2 * 16;
+  volatile unsigned* seen = counters + bin / 2;
+  if ((*seen >> shift & 0xffffu) < kMost) atomicAdd(counters + bin / 2, 1u << shift);
+}
+
+// Block (b, r) counts what of the b-th part of the samples lies in the r-th range from the lowest on, the first ones
+// also what lies in none of the ranges.
+extern "C" __global__ void count_range(const uchar4* places, unsigned count, unsigned low, unsigned high, unsigned bins,
+                                       unsigned* parts, unsigned* counters, unsigned* overflow) {
+  __shared__ Part part;
+  unsigned* const words = &part[0][0];
+  const unsigned range = low + blockIdx.y;
+  unsigned next = blockIdx.x * blockDim.x + threadIdx.x;
+  for (int i = threadIdx.x; i < kRange / 4; i += blockDim.x) words[i] = 0;
+  __syncthreads();
+  if (blockIdx.y == 0) {
+    while (next < count) {
+      const Place place(places[next]);
+      next += blockDim.x * gridDim.x;
+      if (place.range == range) count_inside(part, place, overflow);
+      if (place.range < low || place.range > high) count_outside(place, counters);
+    }
+  } else {
+    while (next < count) {
+      const Place place(places[next]);
+      next += blockDim.x * gridDim.x;
+      if (place.range == range) count_inside(part, place, overflow);
+    }
+  }
+  unsigned* const to = parts + blockIdx.x * (bins / 4) + range * (kRange / 4);
+  __syncthreads();
+  for (int i = threadIdx.x; i < kRange / 4; i += blockDim.x) to[i] = words[i];
+}
+
+// Four bins of the result from their counters, which are cleared for the next histogram.
+__device__ uchar4 take(ushort4* counters) {
+  const ushort4 four = *counters;
+  *counters = make_ushort4(0, 0, 0, 0);
+  return make_uchar4(min(four.x, kMost), min(four.y, kMost), min(four.z, kMost), min(four.w, kMost));
+}
+
+// Below the ranges, in them, and above.
+extern "C" __global__ void saturate(unsigned low, unsigned high, unsigned bins, const unsigned* parts,
+                                    ushort4* counters, uint4* overflow, uchar4* result) {
+  const unsigned first = blockIdx.x * blockDim.x + threadIdx.x, stride = gridDim.x * blockDim.x;
+  const unsigned begin = low * kRange / 4, end = (high + 1) * kRange / 4;
+  for (unsigned i = first; i < begin; i += stride) result[i] = take(&counters[i]);
+  for (unsigned i = begin + first; i < end; i += stride) {
+    uint4 sum = overflow[i];
+    overflow[i] = make_uint4(0, 0, 0, 0);
+#pragma unroll
+    for (unsigned b = 0; b < kParts; ++b) {
+      const unsigned word = parts[i + b * bins / 4];
+      sum.x += word & 0xffu;
+      sum.y += word >> 8 & 0xffu;
+      sum.z += word >> 16 & 0xffu;
+      sum.w += word >> 24;
+    }
+    result[i] = make_uchar4(min(sum.x, kMost), min(sum.y, kMost), min(sum.z, kMost), min(sum.w, kMost));
+  }
+  for (unsigned i = end + first; i < bins / 4; i += stride) result[i] = take(&counters[i]);
 }

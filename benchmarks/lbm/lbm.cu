@@ -1,51 +1,94 @@
-// One step of a lattice Boltzmann fluid with 19 velocities (D3Q19, BGK), driven at a lid, with solid cells. Source of
-// the algorithm: Parboil's lbm. A thread has a cell, a block a row of cells; the field of each velocity lies for
-// itself, so that a warp reads and writes lines. What streams out of a cell is written where it arrives.
+// One step of a lattice Boltzmann fluid with 19 velocities (D3Q19, BGK) in a box with solid walls. Source of the
+// algorithm and of the layout in memory: Parboil's lbm. A thread has a cell, a block a row of cells; each velocity has
+// a field of its own, so that a warp reads and writes lines. What streams out of a cell is written where it arrives;
+// what leaves the box arrives in padding or in a wall's populations that never reach the fluid, so nothing asks where
+// the box ends. The extents of a field are constants: each access is one address of the thread plus an offset in the
+// instruction. lbm.hpp has the same layout.
 
 constexpr int kVelocities = 19;
+// From row to row, in cells, so that each row begins at a line.
+constexpr int kPitchX = 128;
 
-// flags: 0 fluid, 1 solid, 2 lid, which moves at lid_speed along x.
-extern "C" __global__ void stream_collide(const float* from, float* to, const unsigned char* flags, float omega,
-                                          float lid_speed) {
-  constexpr int kX[kVelocities] = {0, 1, -1, 0, 0, 0, 0, 1, -1, 1, -1, 1, -1, 1, -1, 0, 0, 0, 0};
-  constexpr int kY[kVelocities] = {0, 0, 0, 1, -1, 0, 0, 1, -1, -1, 1, 0, 0, 0, 0, 1, -1, 1, -1};
-  constexpr int kZ[kVelocities] = {0, 0, 0, 0, 0, 1, -1, 0, 0, 0, 0, 1, -1, -1, 1, 1, -1, -1, 1};
-  const int nx = blockDim.x, ny = gridDim.x, nz = gridDim.y;
-  const int x = threadIdx.x, y = blockIdx.x, z = blockIdx.y;
-  const int cells = nx * ny * nz;
-  const int cell = (z * ny + y) * nx + x;
-  float f[kVelocities];
-  float density = 0, momentum_x = 0, momentum_y = 0, momentum_z = 0;
-#pragma unroll
-  for (int v = 0; v < kVelocities; ++v) {
-    f[v] = from[v * cells + cell];
-    density += f[v];
-    momentum_x += f[v] * kX[v];
-    momentum_y += f[v] * kY[v];
-    momentum_z += f[v] * kZ[v];
+// Adds `value` times a velocity's component (-1, 0, 1) to `sum`, or begins the sum with it. The component is known at
+// compile time, so that 0 costs nothing.
+__device__ void add_component(float& sum, bool& begun, int component, float value) {
+  if (component == 0) return;
+  if (begun) {
+    sum = component > 0 ? sum + value : sum - value;
+  } else {
+    sum = component > 0 ? value : -value;
   }
-  const int flag = flags[cell];
-  float ux = momentum_x / density, uy = momentum_y / density, uz = momentum_z / density;
-  if (flag == 2) {
-    ux = lid_speed;
-    uy = 0;
-    uz = 0;
-  }
-  // Around the edges the lattice goes on at the other side.
-  const int at_x[3] = {x == 0 ? nx - 1 : x - 1, x, x + 1 == nx ? 0 : x + 1};
-  const int at_y[3] = {y == 0 ? ny - 1 : y - 1, y, y + 1 == ny ? 0 : y + 1};
-  const int at_z[3] = {z == 0 ? nz - 1 : z - 1, z, z + 1 == nz ? 0 : z + 1};
-  const float square = 1.5f * (ux * ux + uy * uy + uz * uz);
-#pragma unroll
-  for (int v = 0; v < kVelocities; ++v) {
-    const int target = (at_z[1 + kZ[v]] * ny + at_y[1 + kY[v]]) * nx + at_x[1 + kX[v]];
-    const int moving = kX[v] * kX[v] + kY[v] * kY[v] + kZ[v] * kZ[v];
-    const float weight = moving == 0 ? 1.0f / 3 : moving == 1 ? 1.0f / 18 : 1.0f / 36;
-    const float along = 3.0f * (kX[v] * ux + kY[v] * uy + kZ[v] * uz);
-    const float equilibrium = weight * density * (1.0f + along * (1.0f + 0.5f * along) - square);
-    const float collided = f[v] + omega * (equilibrium - f[v]);
-    // A solid cell sends back what has come: velocities lie in pairs of opposites behind the first.
-    const int opposite = v == 0 ? 0 : ((v - 1) ^ 1) + 1;
-    to[v * cells + target] = flag == 1 ? f[opposite] : collided;
-  }
+  begun = true;
 }
+
+// Bit 0 of a flag: solid; bit 1: driven, at a fixed velocity. Behind the velocities' fields lies that of the flags.
+template <int kPitchY, int kPitchZ>
+__device__ void step(const float* from, float* to) {
+  constexpr int kX[kVelocities] = {0, 0, 0, 1, -1, 0, 0, 1, -1, 1, -1, 0, 0, 0, 0, 1, 1, -1, -1};
+  constexpr int kY[kVelocities] = {0, 1, -1, 0, 0, 0, 0, 1, 1, -1, -1, 1, 1, -1, -1, 0, 0, 0, 0};
+  constexpr int kZ[kVelocities] = {0, 0, 0, 0, 0, 1, -1, 0, 0, 0, 0, 1, -1, 1, -1, 1, -1, 1, -1};
+  constexpr int kOpposite[kVelocities] = {0, 2, 1, 4, 3, 6, 5, 10, 9, 8, 7, 14, 13, 12, 11, 18, 17, 16, 15};
+  constexpr int kField = kPitchX * kPitchY * kPitchZ;
+  constexpr float kOmega = 1.95f;
+
+  const int cell = (blockIdx.y * kPitchY + blockIdx.x) * kPitchX + threadIdx.x;
+  float f[kVelocities];
+#pragma unroll
+  for (int v = 0; v < kVelocities; ++v) f[v] = from[v * kField + cell];
+  const unsigned flag = reinterpret_cast<const unsigned*>(from)[kVelocities * kField + cell];
+
+  if (flag & 1) {
+    // Sends back what has come.
+#pragma unroll
+    for (int v = 0; v < kVelocities; ++v) {
+      if (v > kOpposite[v]) continue;
+      const float kept = f[v];
+      f[v] = f[kOpposite[v]];
+      f[kOpposite[v]] = kept;
+    }
+  } else {
+    float density = f[0];
+    float u[3];
+    bool begun[3] = {false, false, false};
+#pragma unroll
+    for (int v = 1; v < kVelocities; ++v) {
+      density += f[v];
+      add_component(u[0], begun[0], kX[v], f[v]);
+      add_component(u[1], begun[1], kY[v], f[v]);
+      add_component(u[2], begun[2], kZ[v], f[v]);
+    }
+#pragma unroll
+    for (int axis = 0; axis < 3; ++axis) u[axis] /= density;
+    if (flag & 2) {
+      u[0] = 0.005f;
+      u[1] = 0.002f;
+      u[2] = 0;
+    }
+    const float square = 1.5f * (u[0] * u[0] + u[1] * u[1] + u[2] * u[2]) - 1.0f;
+    const float rate = kOmega * density;
+#pragma unroll
+    for (int v = 0; v < kVelocities; ++v) {
+      const int moving = kX[v] * kX[v] + kY[v] * kY[v] + kZ[v] * kZ[v];
+      const float weighted = (moving == 0 ? 1.0f / 3 : moving == 1 ? 1.0f / 18 : 1.0f / 36) * rate;
+      // Both directions of an axis share u along it; the sign goes to the linear term.
+      const bool along_axis = moving == 1;
+      const int sign = along_axis ? kX[v] + kY[v] + kZ[v] : 1;
+      float along = 0;
+      bool any = false;
+      add_component(along, any, sign * kX[v], u[0]);
+      add_component(along, any, sign * kY[v], u[1]);
+      add_component(along, any, sign * kZ[v], u[2]);
+      const float shape = moving == 0 ? -square : along * (4.5f * along + sign * 3.0f) - square;
+      f[v] = (1.0f - kOmega) * f[v] + weighted * shape;
+    }
+  }
+#pragma unroll
+  for (int v = 0; v < kVelocities; ++v)
+    to[v * kField + cell + (kZ[v] * kPitchY + kY[v]) * kPitchX + kX[v]] = f[v];
+}
+
+// Parboil's box, 120x120x150, with two planes of padding at each end.
+extern "C" __global__ void stream_collide(const float* from, float* to) { step<120, 154>(from, to); }
+
+// Boxes of up to 120x30x16, in less memory.
+extern "C" __global__ void stream_collide_small(const float* from, float* to) { step<30, 20>(from, to); }

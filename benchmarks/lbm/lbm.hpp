@@ -9,19 +9,37 @@
 namespace gpumux::benchmarks::lbm {
 
 inline constexpr std::uint32_t kVelocities = 19;
-enum Flag : std::uint8_t { kFluid = 0, kSolid = 1, kLid = 2 };
+enum Flag : std::uint32_t { kFluid = 0, kSolid = 1, kDriven = 2 };
 
+/// A box of cells in an array of fields: one for each velocity, then that of the flags, which has their bits.
 struct Lattice {
   std::uint32_t nx, ny, nz;
-  [[nodiscard]] std::size_t cells() const { return std::size_t{nx} * ny * nz; }
+  std::uint32_t rows, planes;  ///< of a plane and of a field, at least as many as the box has
+
+  static constexpr std::size_t kRow = 128;
+  static constexpr std::uint32_t kFields = kVelocities + 1;
+  /// Before the first cell, and at least as much behind the last: what leaves the box lands there.
+  static constexpr std::size_t kPlanesBefore = 2;
+
+  [[nodiscard]] std::size_t plane() const { return kRow * rows; }
+  [[nodiscard]] std::size_t field() const { return plane() * planes; }
+  [[nodiscard]] std::size_t first() const { return kPlanesBefore * plane(); }
+  /// Parboil's size, larger than needed: it decides which parts of the DRAM two arrays share.
+  [[nodiscard]] std::size_t elements() const { return kFields * (field() + 2 * kPlanesBefore * plane()); }
+  [[nodiscard]] std::size_t at(std::uint32_t field_number, std::uint32_t x, std::uint32_t y,
+                               std::uint32_t z) const {
+    return first() + field_number * field() + (std::size_t{z} * rows + y) * kRow + x;
+  }
 };
-/// Velocities lie in pairs of opposites behind the first, which is none.
+
 [[nodiscard]] const std::array<std::array<int, 3>, kVelocities>& velocities();
+[[nodiscard]] std::uint32_t opposite(std::uint32_t velocity);
 [[nodiscard]] double weight(std::uint32_t velocity);
 
-/// One step of all cells; the field of each velocity lies for itself.
-[[nodiscard]] std::vector<double> step(const Lattice& lattice, const std::vector<double>& from,
-                                       const std::vector<std::uint8_t>& flags, double omega,
-                                       double lid_speed);
+/// Solid walls, and cells that drive the fluid beside two of them.
+[[nodiscard]] Flag flag(const Lattice& lattice, std::uint32_t x, std::uint32_t y, std::uint32_t z);
+
+/// One step of all cells. Of `to`, what no cell of the box sends to keeps its value.
+void step(const Lattice& lattice, const std::vector<double>& from, std::vector<double>& to);
 
 }  // namespace gpumux::benchmarks::lbm

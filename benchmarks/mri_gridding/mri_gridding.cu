@@ -1,121 +1,387 @@
-// Samples off a grid, spread onto it by a Kaiser-Bessel window. Source of the algorithm: Parboil's mri-gridding:
-// samples are sorted by the bin in which they lie (counted, summed, put in place), then each block gathers, for the
-// points of its bin, from the samples of that bin and those around it.
-
-constexpr int kSide = 8;   // points of a bin along x and y
-constexpr int kDepth = 4;  // and along z
-constexpr int kScan = 512;  // threads that sum counts
-constexpr int kTile = 64;   // samples in shared memory, and threads that gather
+// Samples off a grid, spread onto it by a Kaiser-Bessel window. Source of the algorithm and of its steps: Parboil's
+// mri-gridding. Each sample takes a place at its point of the grid, unless that is full; samples are sorted by their
+// points, and put in that order; the points' counts are summed to where each point's samples start; and blocks
+// gather, for the points of their part, from the samples around it.
 
 struct Sample {
-  float x, y, z, real, imaginary, density;
+  float real, imaginary, x, y, z, density;
 };
 
-__device__ int bin_of(const Sample& sample, int bins_x, int bins_y, int bins_z) {
-  const int x = min(static_cast<int>(sample.x) / kSide, bins_x - 1);
-  const int y = min(static_cast<int>(sample.y) / kSide, bins_y - 1);
-  const int z = min(static_cast<int>(sample.z) / kDepth, bins_z - 1);
-  return (z * bins_y + y) * bins_x + x;
-}
+__constant__ int grid_size[3];
+__constant__ int plane_points;  // of a plane of the grid, along x and y
+__constant__ float cutoff;
+__constant__ float cutoff_square;
+__constant__ float inverse_square;  // of the cutoff
 
-extern "C" __global__ void bin_samples(const Sample* samples, int count, int bins_x, int bins_y, int bins_z,
-                                       int* counts, int* rank) {
-  const int i = blockIdx.x * blockDim.x + threadIdx.x;
-  if (i < count) rank[i] = atomicAdd(&counts[bin_of(samples[i], bins_x, bins_y, bins_z)], 1);
-}
-
-// Exclusive sums of kScan counts each, and their total.
-extern "C" __global__ void scan_counts(const int* counts, int bins, int* starts, int* totals) {
-  __shared__ int part[kScan];
-  const int i = blockIdx.x * kScan + threadIdx.x;
-  const int mine = i < bins ? counts[i] : 0;
-  part[threadIdx.x] = mine;
-  for (int step = 1; step < kScan; step *= 2) {
-    __syncthreads();
-    const int before = threadIdx.x >= step ? part[threadIdx.x - step] : 0;
-    __syncthreads();
-    part[threadIdx.x] += before;
-  }
-  if (i < bins) starts[i] = part[threadIdx.x] - mine;
-  if (threadIdx.x == kScan - 1) totals[blockIdx.x] = part[threadIdx.x];
-}
-
-// Adds what the blocks before have.
-extern "C" __global__ void add_totals(int* starts, int bins, const int* totals) {
-  int before = 0;
-  for (int b = 0; b < blockIdx.x; ++b) before += totals[b];
-  const int i = blockIdx.x * kScan + threadIdx.x;
-  if (i < bins) starts[i] += before;
-}
-
-extern "C" __global__ void place_samples(const Sample* samples, int count, int bins_x, int bins_y, int bins_z,
-                                         const int* starts, const int* rank, Sample* sorted) {
-  const int i = blockIdx.x * blockDim.x + threadIdx.x;
+// A sample's key is its point, or `points`, how many there are, where `most` samples have that point already. A
+// thread that has found its point full takes back what it added. The plain read may be of an earlier count: it only
+// saves the atomic one. Which samples find their point full depends on the order of the blocks, but not how many: a
+// count is above `most` only where that many samples have the point.
+extern "C" __global__ void bin_samples(unsigned count, const Sample* samples, unsigned* keys, unsigned* indices,
+                                       unsigned* counts, unsigned most, unsigned points) {
+  const unsigned i = blockIdx.x * blockDim.x + threadIdx.x;
   if (i >= count) return;
   const Sample sample = samples[i];
-  sorted[starts[bin_of(sample, bins_x, bins_y, bins_z)] + rank[i]] = sample;
-}
-
-// Modified Bessel function of order 0 (Abramowitz and Stegun, 9.8.1 and 9.8.2), of sqrt(square).
-__device__ __forceinline__ float bessel(float square) {
-  const float x = sqrtf(square);
-  if (x < 3.75f) {
-    const float t = square * (1.0f / (3.75f * 3.75f));
-    return 1.0f +
-           t * (3.5156229f +
-                t * (3.0899424f + t * (1.2067492f + t * (0.2659732f + t * (0.0360768f + t * 0.0045813f)))));
+  const unsigned point = static_cast<unsigned>(sample.z) * plane_points +
+                         static_cast<unsigned>(sample.y) * grid_size[0] + static_cast<unsigned>(sample.x);
+  unsigned key = points;
+  if (counts[point] < most) {
+    if (atomicAdd(&counts[point], 1) < most)
+      key = point;
+    else
+      atomicSub(&counts[point], 1);
   }
-  const float t = 3.75f / x;
-  return __expf(x) * rsqrtf(x) *
-         (0.39894228f +
-          t * (0.01328592f +
-               t * (0.00225319f +
-                    t * (-0.00157565f +
-                         t * (0.00916281f +
-                              t * (-0.02057706f + t * (0.02635537f + t * (-0.01647633f + t * 0.00392377f))))))));
+  keys[i] = key;
+  indices[i] = i;
 }
 
-// A block has a bin, a thread a column of its points.
-extern "C" __global__ void gather(const Sample* sorted, const int* starts, const int* counts, int bins_x, int bins_y,
-                                  int bins_z, float cutoff, float beta, float2* grid) {
-  __shared__ Sample tile[kTile];
-  const int x = blockIdx.x * kSide + threadIdx.x % kSide;
-  const int y = blockIdx.y * kSide + threadIdx.x / kSide;
-  const int z = blockIdx.z * kDepth;
-  const float reach = cutoff * cutoff;
-  float real[kDepth] = {}, imaginary[kDepth] = {};
-  for (int bz = max(static_cast<int>(blockIdx.z) - 1, 0); bz <= min(static_cast<int>(blockIdx.z) + 1, bins_z - 1); ++bz) {
-    for (int by = max(static_cast<int>(blockIdx.y) - 1, 0); by <= min(static_cast<int>(blockIdx.y) + 1, bins_y - 1);
-         ++by) {
-      for (int bx = max(static_cast<int>(blockIdx.x) - 1, 0);
-           bx <= min(static_cast<int>(blockIdx.x) + 1, bins_x - 1); ++bx) {
-        const int bin = (bz * bins_y + by) * bins_x + bx;
-        const int begin = starts[bin], end = begin + counts[bin];
-        for (int first = begin; first < end; first += kTile) {
-          const int some = min(kTile, end - first);
-          __syncthreads();
-          if (threadIdx.x < some) tile[threadIdx.x] = sorted[first + threadIdx.x];
-          __syncthreads();
-          for (int s = 0; s < some; ++s) {
-            const float dx = tile[s].x - static_cast<float>(x), dy = tile[s].y - static_cast<float>(y);
-            const float flat = dx * dx + dy * dy;
-            if (flat >= reach) continue;
+// Where an element of a scan is in shared memory. Against bank conflicts, Parboil adds index >> 4 + index >> 8, in
+// which C adds before it shifts, so that this is always 0: its scans have the conflicts, and the arithmetic. In PTX,
+// unlike in C, shifts by more than 31 are defined.
+__device__ __forceinline__ unsigned place(unsigned index) {
+  unsigned shifted;
+  asm("shr.u32 %0, %1, %2;" : "=r"(shifted) : "r"(index), "r"(index + 4));
+  return index + (shifted >> 8);
+}
+
+// Exclusive sums in a tree: sums of ever more neighbours on the way up, from `stride` elements on, ...
+__device__ __forceinline__ unsigned sweep_up(unsigned* sums, unsigned stride) {
+  const unsigned t = threadIdx.x;
+  for (unsigned active = blockDim.x; active > 0; active /= 2) {
+    __syncthreads();
+    if (t < active) {
+      const unsigned index = 2 * stride * t + stride - 1;
+      const unsigned left = place(index), right = place(index + stride);
+      sums[right] += sums[left];
+    }
+    stride *= 2;
+  }
+  return stride;
+}
+
+// ... and on the way down each hands its own on to its left half, and that plus the left half to the right one.
+__device__ __forceinline__ void sweep_down(unsigned* sums, unsigned stride) {
+  const unsigned t = threadIdx.x;
+  for (unsigned active = 1; active <= blockDim.x; active *= 2) {
+    stride /= 2;
+    __syncthreads();
+    if (t < active) {
+      const unsigned index = 2 * stride * t + stride - 1;
+      const unsigned left = place(index), right = place(index + stride);
+      const unsigned sum = sums[left];
+      sums[left] = sums[right];
+      sums[right] += sum;
+    }
+  }
+  __syncthreads();
+}
+
+// --- sorting by digits -------------------------------------------------------------------------------------------
+
+constexpr int kSortThreads = 256;
+constexpr int kTile = 4 * kSortThreads;  // keys that a block sorts
+constexpr int kBits = 4;                 // of a digit
+constexpr int kDigits = 1 << kBits;
+constexpr unsigned kNoKey = 0xffffffff;  // beyond the last key: greater than all
+
+__device__ __forceinline__ unsigned digit_of(unsigned key, int digit) {
+  return (key & ((1u << (kBits * (digit + 1))) - 1)) >> (kBits * digit);
+}
+
+// Exclusive sums of a tile, and their total behind them. A thread has two pairs at the first level, and at most one
+// at the others.
+__device__ __forceinline__ void scan_tile(unsigned* sums) {
+  const unsigned pair = 2 * threadIdx.x, other = 2 * (blockDim.x + threadIdx.x);
+  unsigned& first_left = sums[place(pair)];
+  unsigned& first_right = sums[place(pair + 1)];
+  unsigned& second_left = sums[place(other)];
+  unsigned& second_right = sums[place(other + 1)];
+  __syncthreads();
+  first_right += first_left;
+  second_right += second_left;
+  const unsigned stride = sweep_up(sums, 2);
+  if (threadIdx.x == 0) {
+    unsigned& last = sums[place(4 * blockDim.x - 1)];
+    sums[place(4 * blockDim.x)] = last;
+    last = 0;
+  }
+  sweep_down(sums, stride);
+  const unsigned first = first_left;
+  first_left = first_right;
+  first_right += first;
+  const unsigned second = second_left;
+  second_left = second_right;
+  second_right += second;
+  __syncthreads();
+}
+
+// Sorts each tile by one digit, in place, by a split for each of its bits, and counts the tile's digits. Arrays have
+// room for a multiple of 4 keys, of which those from `count` on are kNoKey. A key stays in its thread, and its index
+// changes; zeros are counted in the lower half of a word, ones in the upper one.
+extern "C" __global__ void sort_tiles(int count, int digit, unsigned* keys, unsigned* values, unsigned* histograms) {
+  __shared__ unsigned flags[kTile + 1 + (kTile + 1) / 16 + (kTile + 1) / 64];
+  __shared__ unsigned histogram[kDigits];
+  const unsigned t = threadIdx.x;
+  const unsigned first = blockIdx.x * kTile;
+  const unsigned mine = first + 4 * t;
+  uint4 key = {kNoKey, kNoKey, kNoKey, kNoKey};
+  uint4 value;
+  if (mine < count) {
+    key = *reinterpret_cast<const uint4*>(keys + mine);
+    value = *reinterpret_cast<const uint4*>(values + mine);
+  }
+  if (t < kDigits) histogram[t] = 0;
+  __syncthreads();
+  atomicAdd(&histogram[digit_of(key.x, digit)], 1);
+  atomicAdd(&histogram[digit_of(key.y, digit)], 1);
+  atomicAdd(&histogram[digit_of(key.z, digit)], 1);
+  atomicAdd(&histogram[digit_of(key.w, digit)], 1);
+
+  uint4 index = {4 * t, 4 * t + 1, 4 * t + 2, 4 * t + 3};
+  for (int bit = kBits * digit; bit < kBits * (digit + 1); ++bit) {
+    const uint4 one = {key.x >> bit & 1, key.y >> bit & 1, key.z >> bit & 1, key.w >> bit & 1};
+    const uint4 at = {place(index.x), place(index.y), place(index.z), place(index.w)};
+    flags[at.x] = 1 << 16 * one.x;
+    flags[at.y] = 1 << 16 * one.y;
+    flags[at.z] = 1 << 16 * one.z;
+    flags[at.w] = 1 << 16 * one.w;
+    scan_tile(flags);
+    index.x = flags[at.x] >> 16 * one.x & 0xffff;
+    index.y = flags[at.y] >> 16 * one.y & 0xffff;
+    index.z = flags[at.z] >> 16 * one.z & 0xffff;
+    index.w = flags[at.w] >> 16 * one.w & 0xffff;
+    const unsigned zeros = flags[place(4 * blockDim.x)] & 0xffff;
+    index.x += one.x ? zeros : 0;
+    index.y += one.y ? zeros : 0;
+    index.z += one.z ? zeros : 0;
+    index.w += one.w ? zeros : 0;
+    __syncthreads();
+  }
+
+  if (mine < count) {
+    keys[first + index.x] = key.x;
+    keys[first + index.y] = key.y;
+    keys[first + index.z] = key.z;
+    keys[first + index.w] = key.w;
+    values[first + index.x] = value.x;
+    values[first + index.y] = value.y;
+    values[first + index.z] = value.z;
+    values[first + index.w] = value.w;
+  }
+  if (t < kDigits) histograms[gridDim.x * t + blockIdx.x] = histogram[t];
+}
+
+// Moves the elements of sorted tiles to where their digits start, as `starts` has it for each digit and tile. A
+// thread walks back to where its first key's digit begins in the tile.
+extern "C" __global__ void move_tiles(int count, int digit, const unsigned* keys, unsigned* to_keys,
+                                      const unsigned* values, unsigned* to_values, const unsigned* starts) {
+  __shared__ unsigned start[kDigits];
+  __shared__ __align__(16) unsigned digits[kTile];
+  const unsigned t = threadIdx.x;
+  const int mine = blockIdx.x * kTile + 4 * t;
+  if (t < kDigits) start[t] = starts[gridDim.x * t + blockIdx.x];
+  uint4 key = {kNoKey, kNoKey, kNoKey, kNoKey};
+  uint4 value;
+  if (mine < count) {
+    key = *reinterpret_cast<const uint4*>(keys + mine);
+    value = *reinterpret_cast<const uint4*>(values + mine);
+  }
+  const uint4 own = {digit_of(key.x, digit), digit_of(key.y, digit), digit_of(key.z, digit), digit_of(key.w, digit)};
+  reinterpret_cast<uint4*>(digits)[t] = own;
+  __syncthreads();
+  uint4 to = {start[own.x], start[own.y], start[own.z], start[own.w]};
+  int before = 4 * t - 1;
+  while (before >= 0) {
+    if (digits[before] != own.x) break;
+    ++to.x;
+    --before;
+  }
+  if (own.y == own.x) to.y = to.x + 1;
+  if (own.z == own.y) to.z = to.y + 1;
+  if (own.w == own.z) to.w = to.z + 1;
+  if (mine < count) {
+    to_keys[to.x] = key.x;
+    to_values[to.x] = value.x;
+    to_keys[to.y] = key.y;
+    to_values[to.y] = value.y;
+    to_keys[to.z] = key.z;
+    to_values[to.z] = value.z;
+    to_keys[to.w] = key.w;
+    to_values[to.w] = value.w;
+  }
+}
+
+// --- sums over arrays of any length --------------------------------------------------------------------------------
+
+constexpr int kScan = 1024;  // elements of a block's sums
+
+// Exclusive sums of kScan elements each, in place, and their totals.
+extern "C" __global__ void scan_parts(unsigned count, unsigned* data, unsigned* totals) {
+  __shared__ unsigned sums[kScan + kScan / 16 + kScan / 256];
+  const unsigned t = threadIdx.x;
+  const unsigned first = blockIdx.x * 2 * blockDim.x + t;
+  const unsigned second = first + blockDim.x;
+  unsigned& first_sum = sums[place(t)];
+  unsigned& second_sum = sums[place(t + blockDim.x)];
+  first_sum = first < count ? data[first] : 0;
+  second_sum = second < count ? data[second] : 0;
+  const unsigned stride = sweep_up(sums, 1);
+  if (t == 0) {
+    unsigned& last = sums[place(2 * blockDim.x - 1)];
+    totals[blockIdx.x] = last;
+    last = 0;
+  }
+  sweep_down(sums, stride);
+  if (first < count) data[first] = first_sum;
+  if (second < count) data[second] = second_sum;
+}
+
+extern __shared__ unsigned level[];
+
+// The totals' own tree, up: the levels that a block has in shared memory, of elements that are `apart` from each
+// other.
+extern "C" __global__ void scan_up(unsigned* totals, unsigned apart) {
+  const unsigned t = threadIdx.x;
+  const unsigned left = 2 * apart * (blockIdx.x * blockDim.x + t) + apart - 1;
+  const unsigned right = left + apart;
+  unsigned& left_sum = level[place(2 * t)];
+  unsigned& right_sum = level[place(2 * t + 1)];
+  left_sum = totals[left];
+  right_sum = totals[right];
+  sweep_up(level, 1);
+  __syncthreads();
+  totals[left] = left_sum;
+  totals[right] = right_sum;
+}
+
+// And down again.
+extern "C" __global__ void scan_down(unsigned* totals, unsigned apart) {
+  const unsigned t = threadIdx.x;
+  const unsigned left = 2 * apart * (blockIdx.x * blockDim.x + t) + apart - 1;
+  const unsigned right = left + apart;
+  unsigned& left_sum = level[place(2 * t)];
+  unsigned& right_sum = level[place(2 * t + 1)];
+  left_sum = totals[left];
+  right_sum = totals[right];
+  sweep_down(level, 2 * blockDim.x);
+  totals[left] = left_sum;
+  totals[right] = right_sum;
+}
+
+// Adds what the parts before have.
+extern "C" __global__ void add_totals(unsigned count, unsigned* data, const unsigned* totals) {
+  __shared__ unsigned before;
+  if (threadIdx.x == 0) before = totals[blockIdx.x];
+  __syncthreads();
+  const unsigned first = blockIdx.x * 2 * blockDim.x + threadIdx.x;
+  const unsigned second = first + blockDim.x;
+  if (first < count) data[first] += before;
+  if (second < count) data[second] += before;
+}
+
+// --- samples in order, and the grid --------------------------------------------------------------------------------
+
+// Values, and places with the density, in arrays of their own.
+extern "C" __global__ void reorder_samples(int count, const unsigned* indices, const Sample* samples, float2* values,
+                                           float4* places) {
+  const unsigned i = blockIdx.x * blockDim.x + threadIdx.x;
+  if (i >= count) return;
+  const Sample sample = samples[indices[i]];
+  values[i] = make_float2(sample.real, sample.imaginary);
+  places[i] = make_float4(sample.x, sample.y, sample.z, sample.density);
+}
+
+// The modified Bessel function of order 0, by a ratio of polynomials in the argument's square.
+__device__ __forceinline__ float window(float argument) {
+  constexpr float kAbove[] = {0.210580722890567e-22f, 0.380715242345326e-19f, 0.479440257548300e-16f,
+                              0.435125971262668e-13f, 0.300931127112960e-10f, 0.160224679395361e-7f,
+                              0.654858370096785e-5f,  0.202591084143397e-2f,  0.463076284721000e0f,
+                              0.754337328948189e2f,   0.830792541809429e4f,   0.571661130563785e6f,
+                              0.216415572361227e8f,   0.356644482244025e9f,   0.144048298227235e10f};
+  const float square = argument * argument;
+  float above = kAbove[0];
 #pragma unroll
-            for (int k = 0; k < kDepth; ++k) {
-              const float dz = tile[s].z - static_cast<float>(z + k);
-              const float square = flat + dz * dz;
-              if (square >= reach) continue;
-              const float w = tile[s].density * bessel(beta * beta * (1.0f - square / reach));
-              real[k] += w * tile[s].real;
-              imaginary[k] += w * tile[s].imaginary;
-            }
+  for (int i = 1; i < 15; ++i) above = square * above + kAbove[i];
+  const float below =
+      square * (square * (square - 0.307646912682801e4f) + 0.347626332405882e7f) - 0.144048298227235e10f;
+  return __fdividef(-above, below);
+}
+
+constexpr int kGatherTile = 64;  // samples in shared memory, and threads
+constexpr int kDeep = 4;         // points of a thread, along z
+
+// A block has 8x4x8 points. For each line of points along x within the cutoff of them, it goes through the samples
+// from the first point within it to the last one. Besides the sums, it counts the samples near each point.
+extern "C" __global__ void gather(const float2* values, const float4* places, const unsigned* starts, float2* grid,
+                                  float* near_samples, float beta) {
+  __shared__ float real[kGatherTile];
+  __shared__ float imaginary[kGatherTile];
+  __shared__ float at_x[kGatherTile];
+  __shared__ float at_y[kGatherTile];
+  __shared__ float at_z[kGatherTile];
+  __shared__ float densities[kGatherTile];
+  const int t = (threadIdx.z * blockDim.y + threadIdx.y) * blockDim.x + threadIdx.x;
+  const int blocks_y = grid_size[1] / blockDim.y;
+  const int first_x = blockIdx.x * blockDim.x;
+  const int first_y = blockIdx.y % blocks_y * blockDim.y;
+  const int first_z = blockIdx.y / blocks_y * (kDeep * blockDim.z);
+  const int x = first_x + threadIdx.x;
+  const int y = first_y + threadIdx.y;
+  const int z = first_z + threadIdx.z;
+  const int from_x = max(static_cast<int>(first_x - ceilf(cutoff)), 0);
+  const int to_x = min(static_cast<int>(first_x + blockDim.x + cutoff), grid_size[0] - 1);
+  const int from_y = max(static_cast<int>(first_y - ceilf(cutoff)), 0);
+  const int to_y = min(static_cast<int>(first_y + blockDim.y + cutoff), grid_size[1] - 1);
+  const int from_z = max(static_cast<int>(first_z - ceilf(cutoff)), 0);
+  const int to_z = min(static_cast<int>(first_z + kDeep * blockDim.z + cutoff), grid_size[2] - 1);
+  float2 sum[kDeep] = {};
+  float near[kDeep] = {};
+  for (int line_z = from_z; line_z <= to_z; ++line_z) {
+    for (int line_y = from_y; line_y <= to_y; ++line_y) {
+      const unsigned* const line = starts + line_z * plane_points + line_y * grid_size[0];
+      const unsigned start = line[from_x];
+      const unsigned count = line[to_x + 1] - start;
+      for (int tile = 0; tile < (count + kGatherTile - 1) / kGatherTile; ++tile) {
+        const int some = min(count - tile * kGatherTile, kGatherTile);
+        __syncthreads();
+        if (t < some) {
+          const float2 value = values[start + t + tile * kGatherTile];
+          const float4 place = places[start + t + tile * kGatherTile];
+          real[t] = value.x;
+          imaginary[t] = value.y;
+          at_x[t] = place.x;
+          at_y[t] = place.y;
+          at_z[t] = place.z;
+          densities[t] = place.w;
+        }
+        __syncthreads();
+        for (int s = 0; s < some; ++s) {
+          const float2 value = make_float2(real[s], imaginary[s]);
+          const float density = densities[s];
+          const bool adds = (value.x != 0 || value.y != 0) && density != 0;
+          if (!adds) continue;
+          const float dx = at_x[s] - x;
+          const float dy = at_y[s] - y;
+          const float flat = dx * dx + dy * dy;
+#pragma unroll
+          for (int k = 0; k < kDeep; ++k) {
+            const float dz = at_z[s] - static_cast<int>(z + k * blockDim.z);
+            const float square = flat + dz * dz;
+            if (square >= cutoff_square) continue;
+            // The product is rounded before the difference, as in Parboil's, which is written in double precision.
+            const float weight = window(beta * sqrtf(1.0f - __fmul_rn(square, inverse_square))) * density;
+            sum[k].x += weight * value.x;
+            sum[k].y += weight * value.y;
+            near[k] += 1.0f;
           }
         }
       }
     }
   }
-  const int nx = bins_x * kSide, ny = bins_y * kSide;
 #pragma unroll
-  for (int k = 0; k < kDepth; ++k)
-    grid[(static_cast<long long>(z + k) * ny + y) * nx + x] = make_float2(real[k], imaginary[k]);
+  for (int k = 0; k < kDeep; ++k) {
+    const int point = (z + k * blockDim.z) * plane_points + y * grid_size[0] + x;
+    grid[point] = sum[k];
+    near_samples[point] = near[k];
+  }
 }

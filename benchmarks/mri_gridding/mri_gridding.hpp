@@ -6,14 +6,18 @@
 
 namespace gpumux::benchmarks::mri_gridding {
 
+/// Laid out as in mri_gridding.cu; made from its place, its value and its density.
 struct Sample {
-  float x, y, z, real, imaginary, density;
+  Sample(float at_x, float at_y, float at_z, float real_part, float imaginary_part, float its_density)
+      : real(real_part), imaginary(imaginary_part), x(at_x), y(at_y), z(at_z), density(its_density) {}
+  float real, imaginary, x, y, z, density;
 };
 
 /// Sums at each point of a grid, real and imaginary, and of the terms' magnitudes.
 struct Spread {
-  std::vector<double> values;      // two for each point
-  std::vector<double> magnitudes;  // likewise
+  std::vector<double> values;               // two for each point
+  std::vector<double> magnitudes;           // likewise
+  std::vector<std::uint32_t> near_samples;  // how many terms a point has
 };
 
 /// The modified Bessel function of order 0, by its series.

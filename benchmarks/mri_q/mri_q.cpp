@@ -56,7 +56,7 @@ class MriQ final : public KernelProgram {
       for (std::uint32_t s = first; s < first + some; ++s)
         part.push_back({kx_[s], ky_[s], kz_[s], static_cast<float>(weight(s))});
       run.set_symbol("samples", part);
-      run.launch(some, x, y, z, real, imaginary);
+      run.launch(count_, first, x, y, z, real, imaginary);
     }
     run.download(real_, real);
     run.download(imaginary_, imaginary);
@@ -66,8 +66,11 @@ class MriQ final : public KernelProgram {
     for (std::uint32_t s = 0; s < count_; ++s) weights.push_back(weight(s));
     check_close("mri-q: magnitude", magnitude_, weights, {.relative = 4 * kFloatRounding});
     if (expected_real_.empty()) make_reference();
-    // An angle is off by some roundings of a number of turns, at most 12, and a fast function by 2^-20.
-    const double each = 2 * std::numbers::pi * 12 * 4 * kFloatRounding + 0x1p-20;
+    // An angle is at most 12 turns, that is 75.4. It is off by six roundings: of a term, three times of a sum
+    // that it is in at most, of 2 pi and of the product with it. Angles are not reduced to half a turn, so
+    // the fast functions are off by at most 2^-14.7 (PTX ISA, cos.approx: for angles up to 100 pi), not
+    // 2^-20.5.
+    const double each = 2 * std::numbers::pi * 12 * 6 * kFloatRounding + std::exp2(-14.7);
     const double all = std::accumulate(weights.begin(), weights.end(), 0.0);
     const std::vector<double> allowed(voxels_, all * (each + sum_tolerance(count_ + 1).relative));
     check_within("mri-q: real part", real_, expected_real_, allowed);

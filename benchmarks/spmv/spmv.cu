@@ -8,7 +8,9 @@ constexpr int kMaxGroups = 8192;
 __constant__ int diagonal_start[kMaxDiagonals];  // index of each diagonal's first element
 __constant__ int group_length[kMaxGroups];       // elements in each row of a group, padding included
 
-// One thread per sorted row. y[permutation[row]] = sum of value[k] * x[column[k]] over the row.
+// One thread per sorted row. y[permutation[row]] = sum of value[k] * x[column[k]] over the row. The loads of three
+// elements overlap, as in Parboil: in one step the column of element k is loaded, then value and x of element k - 1,
+// and element k - 2 is added.
 extern "C" __global__ void spmv_jds(float* y, const float* value, const int* column, const int* permutation,
                                     const float* x, int rows) {
   const int row = blockIdx.x * blockDim.x + threadIdx.x;
@@ -16,19 +18,29 @@ extern "C" __global__ void spmv_jds(float* y, const float* value, const int* col
   const int length = group_length[row / 32];
   float sum = 0.0f;
   if (length > 0) {
-    // The next element's loads go out before the present one is used.
     int at = diagonal_start[0] + row;
-    float present_value = value[at];
-    int present_column = column[at];
-    for (int k = 1; k < length; ++k) {
-      at = diagonal_start[k] + row;
-      const float next_value = value[at];
-      const int next_column = column[at];
-      sum += present_value * x[present_column];
-      present_value = next_value;
-      present_column = next_column;
+    float ready_value = value[at];
+    float ready_x = x[column[at]];
+    if (length > 1) {
+      at = diagonal_start[1] + row;
+      int next_column = column[at];
+      for (int k = 2; k < length; ++k) {
+        const float next_value = value[at];
+        at = diagonal_start[k] + row;
+        const int column_after = column[at];
+        const float next_x = x[next_column];
+        sum += ready_value * ready_x;
+        next_column = column_after;
+        ready_value = next_value;
+        ready_x = next_x;
+      }
+      const float last_value = value[at];
+      const float last_x = x[next_column];
+      sum += ready_value * ready_x;
+      ready_value = last_value;
+      ready_x = last_x;
     }
-    sum += present_value * x[present_column];
+    sum += ready_value * ready_x;
   }
   y[permutation[row]] = sum;
 }

@@ -32,7 +32,7 @@ class Stencil : public KernelProgram {
     auto now = run.upload(grid_);
     auto next = run.upload(grid_);  // for the boundary, which no step writes
     for (std::uint32_t step = 0; step < steps_; ++step) {
-      run.launch(kCentreWeight, kNeighbourWeight, now, next, nx_, ny_, nz_);
+      run.launch(centre_argument(), kNeighbourWeight, now, next, nx_, ny_, nz_);
       std::swap(now, next);
     }
     run.download(result_, now);
@@ -46,6 +46,8 @@ class Stencil : public KernelProgram {
   }
 
  protected:
+  /// The kernel's centre_weight.
+  [[nodiscard]] virtual float centre_argument() const { return kCentreWeight; }
   [[nodiscard]] std::size_t points() const { return std::size_t{nx_} * ny_ * nz_; }
 
   std::uint32_t nx_;
@@ -86,6 +88,10 @@ class ColumnStencil final : public Stencil {
             kBlock,
             2 * kBlock.x * kBlock.y * static_cast<std::uint32_t>(sizeof(float))};
   }
+
+ private:
+  /// Its kernel subtracts.
+  [[nodiscard]] float centre_argument() const override { return -kCentreWeight; }
 };
 
 const KernelApp kStencil{

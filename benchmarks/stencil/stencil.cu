@@ -26,47 +26,67 @@ extern "C" __global__ void stencil_rows(float centre_weight, float neighbour_wei
                                                          in[at - nx] + in[at + 1] + in[at - 1]);
 }
 
-// The same step for a column of the grid at a time: a block has 2 x blockDim.x by blockDim.y columns, two a thread, and
-// walks along z; the plane that it is in is in shared memory, the ones above and below in registers. Source: Parboil's
-// block2D_hybrid_coarsen_x.
+// A step that subtracts centre_weight times a point from neighbour_weight times the sum of its neighbours, for columns
+// of the grid: a block has 2 x blockDim.x by blockDim.y of them, two a thread, and walks along z. The plane that it is
+// in is in shared memory, the ones above and below in registers; neighbours in other blocks come from global memory.
+// Source of the algorithm: Parboil's block2D_hybrid_coarsen_x, with its order of operations.
 extern "C" __global__ void stencil_columns(float centre_weight, float neighbour_weight, const float* in, float* out,
                                            int nx, int ny, int nz) {
   extern __shared__ float here[];
   const int width = 2 * blockDim.x;
-  const int j = blockIdx.y * blockDim.y + threadIdx.y;
-  const int plane = nx * ny;
-  const int own[2] = {static_cast<int>(threadIdx.y * width + threadIdx.x),
-                      static_cast<int>(threadIdx.y * width + threadIdx.x + blockDim.x)};
-  const int x[2] = {static_cast<int>(blockIdx.x * width + threadIdx.x),
-                    static_cast<int>(blockIdx.x * width + threadIdx.x + blockDim.x)};
-  float below[2] = {0.0f, 0.0f};
-  float current[2] = {0.0f, 0.0f};
-#pragma unroll
-  for (int c = 0; c < 2; ++c) {
-    if (x[c] >= nx || j >= ny) continue;
-    below[c] = in[j * nx + x[c]];
-    current[c] = in[plane + j * nx + x[c]];
+  const int x = blockIdx.x * width + threadIdx.x;
+  const int far_x = x + blockDim.x;  // of the second column
+  const int y = blockIdx.y * blockDim.y + threadIdx.y;
+  const int own = threadIdx.y * width + threadIdx.x;
+  const int far_own = own + blockDim.x;
+  here[own] = 0.0f;
+  here[far_own] = 0.0f;
+  __syncthreads();
+
+  // The first column can only touch the left border of the block, the second only the right one.
+  const bool inside = x < nx && y < ny;
+  const bool far_inside = far_x < nx && y < ny;
+  const bool interior = x > 0 && y > 0 && x < nx - 1 && y < ny - 1;
+  const bool far_interior = y > 0 && far_x < nx - 1 && y < ny - 1;
+  const bool leftmost = threadIdx.x == 0;
+  const bool rightmost = threadIdx.x + blockDim.x == width - 1;
+  const bool first_row = threadIdx.y == 0;
+  const bool last_row = threadIdx.y == blockDim.y - 1;
+  const auto at = [=](int i, int j, int k) { return i + nx * (j + ny * k); };
+
+  float below = 0.0f, above = 0.0f, far_below = 0.0f, far_above = 0.0f;
+  if (inside) {
+    below = in[at(x, y, 0)];
+    here[own] = in[at(x, y, 1)];
   }
+  if (far_inside) {
+    far_below = in[at(far_x, y, 0)];
+    here[far_own] = in[at(far_x, y, 1)];
+  }
+  __syncthreads();
+
   for (int k = 1; k < nz - 1; ++k) {
-#pragma unroll
-    for (int c = 0; c < 2; ++c) here[own[c]] = current[c];
-    __syncthreads();
-#pragma unroll
-    for (int c = 0; c < 2; ++c) {
-      if (x[c] >= nx || j >= ny) continue;
-      const int at = k * plane + j * nx + x[c];
-      const float above = in[at + plane];
-      if (x[c] > 0 && x[c] < nx - 1 && j > 0 && j < ny - 1) {
-        const int column = own[c] - threadIdx.y * width;
-        const float west = column > 0 ? here[own[c] - 1] : in[at - 1];
-        const float east = column < width - 1 ? here[own[c] + 1] : in[at + 1];
-        const float north = threadIdx.y > 0 ? here[own[c] - width] : in[at - nx];
-        const float south = threadIdx.y < blockDim.y - 1 ? here[own[c] + width] : in[at + nx];
-        out[at] = centre_weight * current[c] + neighbour_weight * (above + below[c] + south + north + east + west);
-      }
-      below[c] = current[c];
-      current[c] = above;
+    if (inside) above = in[at(x, y, k + 1)];
+    if (interior) {
+      const float south = last_row ? in[at(x, y + 1, k)] : here[own + width];
+      const float north = first_row ? in[at(x, y - 1, k)] : here[own - width];
+      const float west = leftmost ? in[at(x - 1, y, k)] : here[own - 1];
+      const float sum = above + below + south + north + here[own + 1] + west;
+      out[at(x, y, k)] = sum * neighbour_weight - here[own] * centre_weight;
     }
+    if (far_inside) far_above = in[at(far_x, y, k + 1)];
+    if (far_interior) {
+      const float south = last_row ? in[at(far_x, y + 1, k)] : here[far_own + width];
+      const float north = first_row ? in[at(far_x, y - 1, k)] : here[far_own - width];
+      const float east = rightmost ? in[at(far_x + 1, y, k)] : here[far_own + 1];
+      const float sum = far_above + far_below + south + north + east + here[far_own - 1];
+      out[at(far_x, y, k)] = sum * neighbour_weight - here[far_own] * centre_weight;
+    }
+    __syncthreads();
+    below = here[own];
+    here[own] = above;
+    far_below = here[far_own];
+    here[far_own] = far_above;
     __syncthreads();
   }
 }

@@ -2,6 +2,7 @@
 #include "benchmarks/tpacf/tpacf.hpp"
 
 #include <cmath>
+#include <numbers>
 
 #include "benchmarks/kernel_program.hpp"
 #include "embedded/tpacf.ptx.hpp"
@@ -30,10 +31,10 @@ class Tpacf final : public KernelProgram {
       all_.push_back(
           {part(radius * std::cos(angle)), part(radius * std::sin(angle)), part(static_cast<double>(z))});
     }
-    // Five bins each factor of ten, from a hundredth of a degree on.
+    // From 1 to 10,000 arc minutes, five bins each factor of ten.
     for (std::uint32_t bin = 0; bin <= kBins; ++bin)
       bounds_.push_back(
-          static_cast<float>(std::cos(std::pow(10.0, bin / 5.0 - 2.0) * 3.14159265358979 / 180)));
+          static_cast<float>(std::cos(std::pow(10.0, bin / 5.0) / 60 * std::numbers::pi / 180)));
   }
   void start(KernelRun& run) override {
     std::vector<float> x, y, z;
@@ -46,7 +47,7 @@ class Tpacf final : public KernelProgram {
     const auto on_x = run.upload(x);
     const auto on_y = run.upload(y);
     const auto on_z = run.upload(z);
-    const auto histograms = run.allocate<std::uint32_t>(std::size_t{2 * sets_ + 1} * kBins);
+    const auto histograms = run.allocate<std::uint64_t>(std::size_t{2 * sets_ + 1} * kBins);
     run.launch(on_x, on_y, on_z, points_, sets_, histograms);
     run.download(result_, histograms);
   }
@@ -70,7 +71,7 @@ class Tpacf final : public KernelProgram {
   std::uint32_t points_;
   std::vector<Point> all_;
   std::vector<float> bounds_;
-  std::vector<std::uint32_t> result_, expected_;
+  std::vector<std::uint64_t> result_, expected_;
 };
 
 const KernelApp kTpacf{

@@ -80,12 +80,14 @@ constexpr std::array<const char*, 9> kChimera15Cases = {"blackscholes:options=50
                                                         "sad:width=16,height=32"};
 
 // wang17's, from Parboil.
-constexpr std::array<const char*, 12> kWang17Cases = {
+constexpr std::array<const char*, 14> kWang17Cases = {
     "wang17/cutcp:regions_x=2,regions_y=1,regions_z=3,cutoff=5",
     "wang17/stencil:nx=67,ny=9,nz=5,steps=3",
     "wang17/sgemm:m=128,n=16,k=24",
     "histo:samples=2,bins=4096,blocks=1",
     "histo:samples=5000,bins=12288,blocks=7,rounds=2",
+    "histo:samples=200000,bins=4096,spread=600,blocks=1,background=0",
+    "histo:samples=50000,bins=131072,spread=64,rounds=2",
     "lbm:nx=2,ny=2,nz=2,steps=1",
     "lbm:nx=37,ny=5,nz=4,steps=3",
     "mri-gridding:size=8,samples=1",

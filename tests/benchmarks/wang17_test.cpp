@@ -22,29 +22,53 @@ TEST(Lbm, VelocitiesAreThoseOfD3Q19) {
   double weights = 0;
   for (std::uint32_t v = 0; v < lbm::kVelocities; ++v) {
     weights += lbm::weight(v);
-    const std::uint32_t opposite = v == 0 ? 0 : ((v - 1) ^ 1U) + 1;
+    EXPECT_EQ(lbm::opposite(lbm::opposite(v)), v);
     for (std::size_t axis = 0; axis < 3; ++axis)
-      EXPECT_EQ(lbm::velocities()[v][axis], -lbm::velocities()[opposite][axis]);
+      EXPECT_EQ(lbm::velocities()[v][axis], -lbm::velocities()[lbm::opposite(v)][axis]);
   }
   EXPECT_NEAR(weights, 1, 1e-15);
 }
 
+TEST(Lbm, SolidWallsAndDrivenCells) {
+  const lbm::Lattice lattice{7, 6, 5, 6, 9};
+  EXPECT_EQ(lbm::flag(lattice, 0, 3, 2), lbm::kSolid);
+  EXPECT_EQ(lbm::flag(lattice, 6, 3, 2), lbm::kSolid);
+  EXPECT_EQ(lbm::flag(lattice, 3, 5, 2), lbm::kSolid);
+  EXPECT_EQ(lbm::flag(lattice, 3, 3, 4), lbm::kSolid);
+  EXPECT_EQ(lbm::flag(lattice, 2, 2, 1), lbm::kDriven);
+  EXPECT_EQ(lbm::flag(lattice, 4, 3, 3), lbm::kDriven);
+  EXPECT_EQ(lbm::flag(lattice, 1, 2, 1), lbm::kFluid) << "in an edge of the fluid";
+  EXPECT_EQ(lbm::flag(lattice, 2, 2, 2), lbm::kFluid);
+}
+
+// No cell of this box is driven.
 TEST(Lbm, AFluidAtRestStaysAndMassIsKept) {
-  const lbm::Lattice lattice{3, 4, 5};
-  std::vector<double> rest;
+  const lbm::Lattice lattice{4, 4, 5, 4, 9};
+  std::vector<double> rest(lattice.elements());
   for (std::uint32_t v = 0; v < lbm::kVelocities; ++v)
-    rest.insert(rest.end(), lattice.cells(), lbm::weight(v));
-  std::vector<std::uint8_t> flags(lattice.cells(), lbm::kFluid);
-  const std::vector<double> after = lbm::step(lattice, rest, flags, 1.7, 0);
-  for (std::size_t i = 0; i < rest.size(); ++i) EXPECT_NEAR(after[i], rest[i], 1e-15);
-  // What moves along x from the first cell arrives in the second, and a solid one sends it back.
+    for (std::uint32_t z = 0; z < 5; ++z)
+      for (std::uint32_t y = 0; y < 4; ++y)
+        for (std::uint32_t x = 0; x < 4; ++x) rest[lattice.at(v, x, y, z)] = lbm::weight(v);
+  const auto mass = [&](const std::vector<double>& f) {
+    double sum = 0;
+    for (std::uint32_t v = 0; v < lbm::kVelocities; ++v)
+      for (std::uint32_t z = 1; z < 4; ++z)
+        for (std::uint32_t y = 1; y < 3; ++y)
+          for (std::uint32_t x = 1; x < 3; ++x) sum += f[lattice.at(v, x, y, z)];
+    return sum;
+  };
+  std::vector<double> after = rest;
+  lbm::step(lattice, rest, after);
+  EXPECT_NEAR(mass(after), 12, 1e-12);
+  for (std::uint32_t v = 0; v < lbm::kVelocities; ++v)
+    EXPECT_NEAR(after[lattice.at(v, 1, 2, 2)], lbm::weight(v), 1e-15);
+  // What moves against x into a wall comes back a step later along x.
   std::vector<double> moving = rest;
-  moving[lattice.cells()] += 0.1;
-  flags[0] = lbm::kSolid;
-  const std::vector<double> sent = lbm::step(lattice, moving, flags, 1.7, 0);
-  EXPECT_NEAR(sent[2 * lattice.cells() + 2], lbm::weight(2) + 0.1, 1e-15) << "to the cell on the other side";
-  EXPECT_NEAR(std::accumulate(sent.begin(), sent.end(), 0.0),
-              std::accumulate(moving.begin(), moving.end(), 0.0), 1e-12);
+  moving[lattice.at(4, 0, 2, 2)] += 0.1;
+  after = moving;
+  lbm::step(lattice, moving, after);
+  EXPECT_NEAR(after[lattice.at(3, 1, 2, 2)], lbm::weight(3) + 0.1, 1e-15);
+  EXPECT_NEAR(mass(after), 12.1, 1e-12);
 }
 
 TEST(MriGridding, TheWindowOfOneSample) {
