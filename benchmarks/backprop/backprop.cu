@@ -11,21 +11,30 @@ __device__ __forceinline__ void forward(const float* input, Weights* weights, fl
   __shared__ float product[UNITS][UNITS];
   const int tx = threadIdx.x;
   const int ty = threadIdx.y;
-  const int row = UNITS * blockIdx.y + ty + 1;
-  if (tx == 0) node[ty] = input[row];
+  const int block = blockIdx.y;
+  // The block's part of the index is a product of its own, as in Rodinia's kernel.
+  const int at = (hidden + 1) * (ty + 1) + tx + 1 + block * (UNITS * hidden + UNITS);
+  if (tx == 0) node[ty] = input[UNITS * block + ty + 1];
   __syncthreads();
-  product[ty][tx] = weights[row * (hidden + 1) + tx + 1];
+  product[ty][tx] = weights[at];
   __syncthreads();
   product[ty][tx] *= node[ty];
   __syncthreads();
-  // A tree over the inputs: in pass k, every 2^k-th row takes in the row 2^(k-1) below it.
-#pragma unroll
-  for (int distance = 1; distance < UNITS; distance *= 2) {
-    if (ty % (2 * distance) == 0) product[ty][tx] += product[ty + distance][tx];
+  // A tree over the inputs: in pass k, every 2^k-th row takes in the row 2^(k-1) below it. Rodinia's kernel finds
+  // the power in floating point in each pass and divides by it, which is a good part of its instructions; the
+  // approximations are exact for these whole numbers. The loop stays rolled, as the compilers of the time of the
+  // papers that run it left it.
+#pragma unroll 1
+  for (int pass = 1; static_cast<float>(pass) <= __log2f(UNITS); ++pass) {
+    const int group = static_cast<int>(__powf(2.0f, static_cast<float>(pass)));
+    if (ty % group == 0) product[ty][tx] += product[ty + group / 2][tx];
     __syncthreads();
   }
-  if constexpr (kOverWeights) weights[row * (hidden + 1) + tx + 1] = product[ty][tx];
-  if (tx == 0) partial[blockIdx.y * hidden + ty] = product[0][ty];
+  if constexpr (kOverWeights) {
+    weights[at] = product[ty][tx];
+    __syncthreads();  // nothing needs it, but Rodinia's kernel has it
+  }
+  if (tx == 0) partial[block * hidden + ty] = product[tx][ty];
 }
 
 // partial[block][h] = the sum over the block's inputs of input * weight to hidden unit h + 1.

@@ -5,10 +5,13 @@
 
 __constant__ float centres[CENTRE_FLOATS];  // row by row: the features of centre 0, of centre 1, ...
 
-// Point by point to feature by feature, so that neighbouring threads read neighbouring floats.
+// Point by point to feature by feature, so that neighbouring threads read neighbouring floats. The loop stays
+// rolled, as the compilers of the time of the papers that run it left it: unrolled, it has fewer instructions
+// beside each access.
 extern "C" __global__ void invert_mapping(const float* by_point, float* by_feature, int points, int features) {
   const int point = blockIdx.x * blockDim.x + threadIdx.x;
   if (point < points) {
+#pragma unroll 1
     for (int f = 0; f < features; ++f) by_feature[points * f + point] = by_point[point * features + f];
   }
 }

@@ -1,5 +1,6 @@
 // G = (A B)(C D) by three naive products (PolyBench's 3mm): blocks of 32x8 threads, one thread per element
-// of the result, which accumulates in global memory. Row-major.
+// of the result, which accumulates in global memory. Row-major. The loop stays rolled, as the compilers of the
+// time of the papers that run it left it: unrolled, it has fewer instructions beside each access.
 
 // result (rows x columns) = left (rows x inner) * right (inner x columns)
 __device__ void multiply(const float* left, const float* right, float* result, int rows, int columns,
@@ -8,6 +9,7 @@ __device__ void multiply(const float* left, const float* right, float* result, i
   const int row = blockIdx.y * blockDim.y + threadIdx.y;
   if (row >= rows || column >= columns) return;
   result[row * columns + column] = 0.0f;
+#pragma unroll 1
   for (int k = 0; k < inner; ++k) {
     result[row * columns + column] += left[row * inner + k] * right[k * columns + column];
   }

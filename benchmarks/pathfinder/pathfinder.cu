@@ -5,35 +5,41 @@
 #define WIDTH 256
 
 // to[c] = the cheapest cost of a way that ends in column c of row first_row + rows - 1, where `from` has the
-// costs above first_row. rows <= halo; block x writes the 256 - 2 halo columns from x * (256 - 2 halo).
+// costs above first_row. rows <= halo; block x writes the 256 - 2 rows columns from x * (256 - 2 rows) + rows - halo,
+// so blocks that are enough for rows = halo reach as far with fewer rows.
 extern "C" __global__ void dynproc(int rows, const int* wall, const int* from, int* to, int columns,
                                    int first_row, int halo) {
   __shared__ int above[WIDTH];
   __shared__ int here[WIDTH];
   const int tx = threadIdx.x;
-  const int inner = WIDTH - 2 * halo;
-  const int first_column = inner * blockIdx.x - halo;
+  const int first_column = (WIDTH - 2 * rows) * blockIdx.x - halo;
   const int column = first_column + tx;
-  const bool inside = column >= 0 && column < columns;
-  if (inside) above[tx] = from[column];
+  // The threads whose columns lie in the grid. Beyond its edge the neighbour is the cell itself.
+  const int first = first_column < 0 ? -first_column : 0;
+  const int beyond = first_column + WIDTH - columns;
+  const int last = beyond > 0 ? WIDTH - 1 - beyond : WIDTH - 1;
+  const int left = tx - 1 < first ? first : tx - 1;
+  const int right = tx + 1 > last ? last : tx + 1;
+  const bool inside = tx >= first && tx <= last;
+  if (column >= 0 && column < columns) above[tx] = from[column];
   __syncthreads();
 
-  // Beyond the grid's edge the neighbour is the cell itself.
-  const int left = max(tx - 1, max(0, -first_column));
-  const int right = min(tx + 1, min(WIDTH - 1, columns - 1 - first_column));
-
-  bool valid = false;
+  // Rodinia's kernel tests the range of a row apart from that of the grid and remembers in a flag whether the
+  // thread computed: the instructions of both are kept.
+  bool computed = false;
   for (int i = 0; i < rows; ++i) {
-    const int margin = halo - rows + 1 + i;
-    valid = inside && tx >= margin && tx < WIDTH - margin;
-    if (valid) {
-      const int cheapest = min(above[tx], min(above[left], above[right]));
+    computed = false;
+    if (tx >= i + 1 && tx <= WIDTH - 2 - i && inside) {
+      computed = true;
+      int cheapest = above[left];
+      if (above[tx] < cheapest) cheapest = above[tx];
+      if (above[right] < cheapest) cheapest = above[right];
       here[tx] = cheapest + wall[(first_row + i) * columns + column];
     }
     __syncthreads();
     if (i == rows - 1) break;
-    if (valid) above[tx] = here[tx];
+    if (computed) above[tx] = here[tx];
     __syncthreads();
   }
-  if (valid) to[column] = here[tx];
+  if (computed) to[column] = here[tx];
 }
