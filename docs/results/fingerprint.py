@@ -4,9 +4,9 @@
 usage: fingerprint.py PAGE       the line that belongs at the end of the page, e.g. dai18.md
        fingerprint.py --check    names the pages whose fingerprint is not today's, and the command that makes them anew
 
-A fingerprint is a hash over the golden runs (tests/machine/data/golden.txt) of the page's machines, and of every policy and
-level on wang17-16sm for pages that compare policies. A change that moves no result leaves it as it is; one that moves a golden
-run ages the pages that stand on it.
+A fingerprint is a hash over the golden runs (tests/machine/data/golden.txt) of the page's machines, of every policy and
+level on wang17-16sm for pages that compare policies, and of the PTX of the applications of the page's papers. A change that
+moves no result leaves it as it is; one that moves a golden run or a kernel ages the pages that stand on it.
 """
 import hashlib
 import pathlib
@@ -15,7 +15,9 @@ import sys
 
 HERE = pathlib.Path(__file__).resolve().parent
 GOLDEN = HERE.parents[1] / "tests/machine/data/golden.txt"
+BENCHMARKS = HERE.parents[1] / "benchmarks"
 POLICIES = "wang17-16sm"  # whose golden runs are one of each policy and level
+PAPERS = ["awatramani17", "chimera15", "dai18", "kayiran14", "wang17"]
 
 AWATRAMANI = ["awatramani17-m2090", "awatramani17-k20x", "awatramani17-onac32"]
 KAYIRAN = ["kayiran14-hetero", "kayiran14-small3x3"]
@@ -29,6 +31,7 @@ PAGES = {
     "kayiran14.md": (KAYIRAN + [POLICIES], "docs/results/kayiran14.sh"),
     "ledger.md": (["dai18-maxwell"], "docs/results/ledger.sh"),
     "measured.md": (["v100-measured", "a100-measured", "h100-measured"], "docs/results/measured.sh"),
+    "originals.md": (["chimera15-fermi30"], "docs/results/originals.py"),
     "papers.md": (AWATRAMANI + KAYIRAN + ["chimera15-fermi30", "dai18-maxwell", "wang17-56sm", POLICIES], "docs/results/papers.sh"),
     "sharing-hardware.md": (["h100-measured"], "docs/results/sharing-hardware.py"),
     "wang17.md": (["wang17-56sm", POLICIES], "docs/results/wang17.sh"),
@@ -44,7 +47,20 @@ def fingerprint(page):
     if missing:
         sys.exit(f"error: {GOLDEN.name} has no run on {', '.join(missing)}, on which {page} stands")
     chosen = [line for line in lines if line.split(" ", 1)[0] in machines]
-    return hashlib.sha256("\n".join(chosen).encode()).hexdigest()[:12]
+    return hashlib.sha256("\n".join(chosen + kernels(page)).encode()).hexdigest()[:12]
+
+
+def kernels(page):
+    """Hashes of the PTX of the folders that register an application of the page's papers."""
+    papers = [paper for paper in PAPERS if any(machine.startswith(paper) for machine in PAGES[page][0] if machine != POLICIES)]
+    if page.startswith(("wang17", "papers")):
+        papers.append("wang17")
+    found = []
+    for folder in sorted(path for path in BENCHMARKS.iterdir() if path.is_dir()):
+        sources = "".join(path.read_text(encoding="utf-8") for path in sorted(folder.glob("*.cpp")))
+        if any(f'"{paper}/' in sources for paper in papers):
+            found += [hashlib.sha256(path.read_bytes()).hexdigest() for path in sorted(folder.glob("*.ptx"))]
+    return found
 
 
 def check():

@@ -12,6 +12,7 @@
 
 #include "arch/config_file.hpp"
 #include "base/files.hpp"
+#include "experiment/goal.hpp"
 #include "experiment/run.hpp"
 #include "tests/machine/short_policies.hpp"
 
@@ -23,6 +24,7 @@ const std::string kFile = std::string(GPUMUX_SOURCE_DIR) + "/tests/machine/data/
 struct Pair {
   const char* name;
   std::vector<const char*> apps;
+  const char* goal = nullptr;  // of the first one
 };
 
 /// "key = figures" of one run: a line of the machine and one per application.
@@ -33,6 +35,7 @@ std::vector<std::pair<std::string, std::string>> golden_figures(const std::strin
   // Pages of results stand on golden runs of their machines (docs/results/fingerprint.py).
   if (spec.machine.cpus == 0) spec.machine = arch::load_machine(machine, {"sms=4"});
   for (const char* app : pair.apps) spec.apps.push_back(experiment::builtin_app(app));
+  if (pair.goal != nullptr) spec.apps[0].give_goal(*experiment::parse_goal(pair.goal));
   spec.policy = policy::parse_choice(policy);
   spec.cycles = 20'000;
   const experiment::RunResult result = experiment::simulate(spec);
@@ -105,6 +108,10 @@ TEST(Golden, StatisticsAreUnchanged) {
     for (const Pair& pair : pairs)
       for (const char* policy : {"sequential", "leftover", "spatial", "even"}) compare(machine, pair, policy);
   for (const std::string& policy : mechanisms()) compare("wang17-16sm", pairs[0], policy);
+  const Pair with_goal = {"memory+compute, goal", pairs[0].apps, "ipc:25"};
+  for (const char* policy :
+       {"qos-naive", "qos-history", "qos-elastic", "qos-rollover", "qos-rollover-time", "spart"})
+    compare("wang17-16sm", with_goal, policy);
   for (const std::string& machine : arch::machine_names())
     if (machine != "dai18-maxwell" && machine != "v100" && machine != "wang17-16sm")
       compare(machine, pairs[0], "even");
