@@ -110,7 +110,7 @@ TEST_F(Replays, BesideOthersAsTheProgramWouldRun) {
       RunSpec spec = run_of({experiment::builtin_app("add:loops=2,blocks=40")});
       spec.apps.insert(spec.apps.begin() + static_cast<std::ptrdiff_t>(place), app);
       spec.policy = policy::parse_choice(policy);
-      spec.cycles = 60'000;
+      spec.cycles = 90'000;
       spec.verify = true;
       return experiment::simulate(spec);
     };
@@ -122,7 +122,7 @@ TEST_F(Replays, BesideOthersAsTheProgramWouldRun) {
   }
   RunSpec twice = run_of({bundle("a.gmx"), bundle("a.gmx")});
   twice.verify = true;
-  twice.cycles = 60'000;
+  twice.cycles = 90'000;
   EXPECT_GE(experiment::simulate(twice).apps[1].completions, 2U);
 }
 

@@ -620,7 +620,7 @@ TEST(Standstill, ARunWithALimitOfCyclesComesToIt) {
 TEST(Standstill, WhoIsNeverServedBesideOthersThatRunAgainAndAgainIsReported) {
   // Between two kernels of the high one, the contexts of the other's blocks do not come back in time.
   experiment::RunSpec spec =
-      run_of("priority:levels=1/2", {grid(kSms * fit()), app("high", {{"work", 1, 64, 9000, 0, 3}})});
+      run_of("priority:levels=1/2", {grid(kSms * fit()), app("high", {{"work", 1, 64, 5000, 0, 3}})});
   std::uint64_t last = 0;
   spec.progress = [&](Cycle cycle) { last = cycle; };
   const std::string fault = fault_of(spec);

@@ -73,7 +73,7 @@ TEST(MeshMachine, SkippingAndSamplesAreInvisible) {
 
 TEST(MeshMachine, AndCrossbarDiffer) {
   const auto cycles = [](const Settings& settings) {
-    return experiment::simulate(spec_of("dai18-maxwell", settings, "")).cycles;
+    return experiment::simulate(spec_of("dai18-maxwell", settings, "", {"stream:blocks=64"})).cycles;
   };
   const Settings mesh = {"noc.topology=mesh", "noc.nodes=GMGMGMGM GMGMGMGM MGMGMGMG MGMGMGMG"};
   EXPECT_LT(cycles({}), cycles(mesh)) << "routers take time";

@@ -277,7 +277,7 @@ TEST(BlockScheduler, PerfSatsSettingsAct) {
       if (number.name == "perf_sat_samples_per_sm") return number.value;
     return -1.0;
   };
-  const char* const turns = "awatramani17/srad-4:width=256,height=512";
+  const char* const turns = "add:blocks=300";
   EXPECT_LT(samples(turns, ":changes=0"), samples(turns, ""));
   EXPECT_LT(samples("stream:blocks=300", ":look=20000"), samples("stream:blocks=300", ""));
 }

@@ -321,7 +321,7 @@ TEST(CoreControl, SearchesFindFewCoresForAStreamAndAllForArithmetic) {
   for (const char* name : {"onac", "seq-det", "onac:period=each"}) {
     const std::string cores = std::string("leftover,cores=") + name;
     experiment::RunSpec stream = core_spec(cores, {"stream:words=8,blocks=2000"});
-    stream.machine = arch::load_machine("awatramani17-onac32", {"sms=8", "l2.partitions=3"});
+    stream.machine = arch::load_machine("awatramani17-onac32", {"sms=8", "l2.partitions=1"});
     stream.verify = true;
     const experiment::RunResult memory = experiment::simulate(stream);
     EXPECT_EQ(result_number(memory, "core_searches_found"), 1) << name;

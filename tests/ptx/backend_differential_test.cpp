@@ -7,6 +7,7 @@
 #include <filesystem>
 #include <map>
 #include <optional>
+#include <set>
 #include <span>
 
 #include <fmt/core.h>
@@ -32,30 +33,66 @@ struct Outcome {
 /// Kernels whose code fixes the block: with another one their threads race for shared memory, or with another
 /// grid their blocks for the same elements.
 std::optional<Dim3> fixed_shape(const std::string& kernel) {
-  static const std::map<std::string, Dim3> shapes = {
-      {"lud_diagonal", {16, 1, 1}},     {"lud_perimeter", {32, 1, 1}},
-      {"lud_internal", {16, 16, 1}},    {"sgemm_nt", {16, 8, 1}},
-      {"align_tiles", {16, 1, 1}},      {"layerforward", {16, 16, 1}},
-      {"adjust_weights", {16, 16, 1}},  {"_Z5callsPii6MatrixP6float2", {32, 1, 1}},
-      {"dynproc", {256, 1, 1}},         {"calculate_temp", {16, 16, 1}},
-      {"track_points", {512, 1, 1}},    {"gradient_flow", {320, 1, 1}},
-      {"sort_block", {128, 1, 1}},      {"sort_tile", {256, 1, 1}},
-      {"scan_counts", {512, 1, 1}},     {"pair_histograms", {256, 1, 1}},
-      {"gather", {64, 1, 1}},           {"extract", {256, 1, 1}},
-      {"prepare", {256, 1, 1}},         {"reduce", {256, 1, 1}},
-      {"srad1", {256, 1, 1}},           {"srad2", {256, 1, 1}},
-      {"compress", {256, 1, 1}},        {"convsep_rows", {16, 4, 1}},
-      {"convsep_columns", {16, 8, 1}},  {"convtex_rows", {16, 12, 1}},
-      {"convtex_columns", {16, 12, 1}}, {"dcttex_8x8", {8, 8, 1}},
-      {"transpose_tiles", {16, 16, 1}}, {"transpose_coarse", {16, 16, 1}},
-      {"count_bytes", {192, 1, 1}},     {"merge_counts", {256, 1, 1}},
-      {"haar_levels", {128, 1, 1}},     {"price_options", {256, 1, 1}},
-      {"dct_8x8", {8, 4, 2}},           {"merge_sort_tile", {512, 1, 1}},
-      {"sample_ranks", {256, 1, 1}},    {"merge_ranks", {256, 1, 1}},
-      {"merge_intervals", {128, 1, 1}}, {"gemm_wmma", {128, 1, 1}},
-      {"gemm_mma", {128, 1, 1}},        {"gemm_tf32", {32, 1, 1}}};
+  static const std::map<std::string, Dim3> shapes = {{"lud_diagonal", {16, 1, 1}},
+                                                     {"lud_perimeter", {32, 1, 1}},
+                                                     {"lud_internal", {16, 16, 1}},
+                                                     {"sgemm_nt", {16, 8, 1}},
+                                                     {"align_tiles", {16, 1, 1}},
+                                                     {"layerforward", {16, 16, 1}},
+                                                     {"adjust_weights", {16, 16, 1}},
+                                                     {"_Z5callsPii6MatrixP6float2", {32, 1, 1}},
+                                                     {"dynproc", {256, 1, 1}},
+                                                     {"calculate_temp", {16, 16, 1}},
+                                                     {"track_points", {512, 1, 1}},
+                                                     {"gradient_flow", {320, 1, 1}},
+                                                     {"sort_block", {128, 1, 1}},
+                                                     {"sort_tile", {256, 1, 1}},
+                                                     {"scan_parts", {512, 1, 1}},
+                                                     {"pair_histograms", {256, 1, 1}},
+                                                     {"sort_tiles", {256, 1, 1}},
+                                                     {"move_tiles", {256, 1, 1}},
+                                                     {"find_range", {512, 1, 1}},
+                                                     {"pack_samples", {64, 1, 1}},
+                                                     {"count_range", {768, 1, 1}},
+                                                     {"gather", {8, 4, 2}},
+                                                     {"extract", {256, 1, 1}},
+                                                     {"prepare", {256, 1, 1}},
+                                                     {"reduce", {256, 1, 1}},
+                                                     {"srad1", {256, 1, 1}},
+                                                     {"srad2", {256, 1, 1}},
+                                                     {"compress", {256, 1, 1}},
+                                                     {"convsep_rows", {16, 4, 1}},
+                                                     {"convsep_columns", {16, 8, 1}},
+                                                     {"convtex_rows", {16, 12, 1}},
+                                                     {"convtex_columns", {16, 12, 1}},
+                                                     {"dcttex_8x8", {8, 8, 1}},
+                                                     {"transpose_tiles", {16, 16, 1}},
+                                                     {"transpose_coarse", {16, 16, 1}},
+                                                     {"count_bytes", {192, 1, 1}},
+                                                     {"merge_counts", {256, 1, 1}},
+                                                     {"haar_levels", {128, 1, 1}},
+                                                     {"price_options", {256, 1, 1}},
+                                                     {"dct_8x8", {8, 4, 2}},
+                                                     {"merge_sort_tile", {512, 1, 1}},
+                                                     {"sample_ranks", {256, 1, 1}},
+                                                     {"merge_ranks", {256, 1, 1}},
+                                                     {"merge_intervals", {128, 1, 1}},
+                                                     {"gemm_wmma", {128, 1, 1}},
+                                                     {"gemm_mma", {128, 1, 1}},
+                                                     {"gemm_tf32", {32, 1, 1}}};
   const auto found = shapes.find(kernel);
   return found == shapes.end() ? std::nullopt : std::optional(found->second);
+}
+
+/// Which of its pointers are textures, the first one 1, where a kernel fetches.
+std::set<std::size_t> textures_of(const isa::Function& kernel) {
+  static const std::map<std::string, std::set<std::size_t>> known = {
+      {"gicov", {1, 2}}, {"dilate", {1}}, {"match_queries", {2, 3}}, {"print_matches", {1}}};
+  const bool fetches = std::any_of(kernel.code.begin(), kernel.code.end(),
+                                   [](const isa::Instruction& inst) { return inst.op == isa::Opcode::Tex; });
+  if (!fetches) return {};
+  const auto found = known.find(kernel.name);
+  return found == known.end() ? std::set<std::size_t>{2} : found->second;
 }
 
 constexpr std::size_t kBufferBytes = 160 * 1024;
@@ -72,9 +109,7 @@ Outcome run_kernel(const std::string& text, const std::string& file, const isa::
   std::string parameters(kernel.param_bytes, '\0');
   std::vector<Address> buffers;
   unsigned numbers = 0;
-  // Kernels that fetch have their texture behind the result.
-  const bool fetches = std::any_of(kernel.code.begin(), kernel.code.end(),
-                                   [](const isa::Instruction& inst) { return inst.op == isa::Opcode::Tex; });
+  const std::set<std::size_t> textures = textures_of(kernel);
   for (const isa::Param& param : kernel.params) {
     const unsigned bytes = param.bytes;
     if (bytes == 8 && !param.is_array && param.type != isa::Type::F64) {
@@ -88,7 +123,7 @@ Outcome run_kernel(const std::string& text, const std::string& file, const isa::
       memory.write(buffer, std::as_bytes(std::span(words)));
       buffers.push_back(buffer);
       Address inside = buffer + 16384;  // small negative indices stay inside too
-      if (fetches && buffers.size() == 2) {
+      if (textures.contains(buffers.size())) {
         inside = memory.textures().create(workload::TextureResource::pitch2d(buffer, {}, 61, 100, 256), {});
       }
       std::memcpy(parameters.data() + param.offset, &inside, 8);
@@ -156,6 +191,8 @@ bool depends_on_time(const isa::Function& compiled) {
   });
 }
 
+constexpr std::array kFault = {"/btree.ptx", "/mummer.ptx", "/lbm.ptx"};
+
 class Differential : public testing::TestWithParam<std::string> {};
 
 TEST_P(Differential, OptimisedCodeComputesTheSameMemory) {
@@ -192,9 +229,10 @@ TEST_P(Differential, OptimisedCodeComputesTheSameMemory) {
     if (compared == before) std::printf("%s faults on all random inputs\n", kernel.name.c_str());
   }
   RecordProperty("compared", static_cast<int>(compared));
-  // btree follows what it reads, so that anything but a tree faults.
-  const bool follows = GetParam().ends_with("/btree.ptx");
-  if (GetParam().find("/benchmarks/") != std::string::npos && !follows) {
+  // Two follow what they read, so that anything but a tree faults; lbm's fields lie megabytes apart.
+  const bool faults = std::any_of(std::begin(kFault), std::end(kFault),
+                                  [](const char* file) { return GetParam().ends_with(file); });
+  if (GetParam().find("/benchmarks/") != std::string::npos && !faults) {
     EXPECT_GT(compared, 0U);
   }
 }
