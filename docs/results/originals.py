@@ -77,6 +77,8 @@ def main():
             ours = kernels(gpumux, into, [app])
         for index, ((us, count), (our_us, our_count)) in enumerate(zip(original, ours)):
             print(f"| {label}.{index} | {count:.0f} | {our_count:.0f} | {paper[f'{label}.{index}']} | {us:.2f} | {our_us:.2f} |")
+    print()
+    print(run([sys.executable, pathlib.Path(__file__).with_name("fingerprint.py"), "originals.md"]).strip())
 
 
 if __name__ == "__main__":
