@@ -98,7 +98,8 @@ const KernelApp kBlackScholes{
     .ptx_text = embedded::blackscholes_ptx,
 };
 [[maybe_unused]] const bool registered = register_kernel_app<BlackScholes>(kBlackScholes);
-// Four blocks of 24 KB on an SM, as Table 2 has them, are 384 threads of 16 registers; its switching time asks for half a KB more.
+// Four blocks of 24 KB on an SM, as Table 2 has them, are 384 threads of 16 registers; its switching time
+// asks for half a KB more.
 [[maybe_unused]] const bool registered_chimera15 =
     register_kernel_app<BlackScholes, variant::Chimera15>(kBlackScholes.with(
         "chimera15/BS", "BlackScholes as in Table 2 of chimera15", {{"options", 4'000'000}, {"threads", 384}},
