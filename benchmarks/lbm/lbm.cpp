@@ -141,7 +141,7 @@ class Lbm final : public KernelProgram {
     });
   }
   void start(KernelRun& run) override {
-    // Steps write neither flags nor padding, so both arrays have them.
+    // No step writes flags, so both arrays have them; no cell of the box reads what lands in padding.
     auto from = run.upload(start_);
     auto to = run.upload(start_);
     const auto first = static_cast<std::ptrdiff_t>(lattice_.first());

@@ -165,16 +165,17 @@ constexpr float kMotion = 1;      // of a cell, along both axes, as in Rodinia
 constexpr float kRadius = 11;     // of a cell
 
 const std::vector<runtime::AppParamInfo>& param_table(bool of_chimera15) {
-  const auto make = [](std::int64_t width, std::int64_t height, std::int64_t cells, std::int64_t iterations) {
+  const auto make = [](std::int64_t width, std::int64_t height, std::int64_t cells, std::int64_t iterations,
+                       std::int64_t frames) {
     return std::vector<runtime::AppParamInfo>{
         {"width", width, 96, 1920, "pixels of a frame"},
         {"height", height, 56, 1000, "pixels of the part of a frame in which cells are looked for"},
         {"cells", cells, 1, 100, "cells that are followed"},
         {"iterations", iterations, 1, 10000, "of a cell's flow at most, in a frame"},
-        {"frames", 2, 1, 1000, "frames, in the first of which cells are found"}};
+        {"frames", frames, 1, 1000, "frames, in the first of which cells are found"}};
   };
-  static const std::vector<runtime::AppParamInfo> own = make(192, 120, 6, 50);
-  static const std::vector<runtime::AppParamInfo> chimera15 = make(640, 219, 36, 500);
+  static const std::vector<runtime::AppParamInfo> own = make(192, 120, 6, 50, 2);
+  static const std::vector<runtime::AppParamInfo> chimera15 = make(640, 219, 36, 500, 1);
   return of_chimera15 ? chimera15 : own;
 }
 

@@ -84,7 +84,7 @@ constexpr std::uint32_t kDeep = 4;
 constexpr float kCutoff = 2.5F;
 // As Beatty's rule, in Parboil's form, has it for a window of 5 points and a grid that is 1.25 times as fine
 // as the image: pi sqrt((2 x 5 / 1.25 x (1.25 - 0.5))^2 - 0.8).
-constexpr float kBeta = 18.6384F;
+constexpr float kBeta = 18.6389F;
 
 /// How an array is summed: by parts of kScan elements, and the parts' totals, filled up with zeros to
 /// `totals`, in a tree of which a block takes `fan` elements.

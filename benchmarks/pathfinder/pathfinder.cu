@@ -26,11 +26,11 @@ extern "C" __global__ void dynproc(int rows, const int* wall, const int* from, i
 
   // Rodinia's kernel tests the range of a row apart from that of the grid and remembers in a flag whether the
   // thread computed: the instructions of both are kept.
-  bool computed = false;
+  bool has_value = false;
   for (int i = 0; i < rows; ++i) {
-    computed = false;
+    has_value = false;
     if (tx >= i + 1 && tx <= WIDTH - 2 - i && inside) {
-      computed = true;
+      has_value = true;
       int cheapest = above[left];
       if (above[tx] < cheapest) cheapest = above[tx];
       if (above[right] < cheapest) cheapest = above[right];
@@ -38,8 +38,8 @@ extern "C" __global__ void dynproc(int rows, const int* wall, const int* from, i
     }
     __syncthreads();
     if (i == rows - 1) break;
-    if (computed) above[tx] = here[tx];
+    if (has_value) above[tx] = here[tx];
     __syncthreads();
   }
-  if (computed) to[column] = here[tx];
+  if (has_value) to[column] = here[tx];
 }

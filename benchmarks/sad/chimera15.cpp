@@ -56,6 +56,8 @@ class MotionSads final : public KernelProgram {
     if (!run.verify()) return;
     run.download(small_, small);
     run.download(wide_, wide);
+    run.download(tall_, tall);
+    run.download(square_, square);
     run.download(tallest_, tallest);
     run.download(widest_, widest);
     run.download(whole_, whole);
@@ -66,6 +68,8 @@ class MotionSads final : public KernelProgram {
     const Sads largest = larger_sads(larger.square);
     same("4x4", small_, small);
     same("8x4", wide_, larger.wide);
+    same("4x8", tall_, larger.tall);
+    same("8x8", square_, larger.square);
     same("16x8", widest_, largest.wide);
     same("8x16", tallest_, largest.tall);
     same("16x16", whole_, largest.square);
@@ -82,7 +86,7 @@ class MotionSads final : public KernelProgram {
   std::uint32_t width_;
   std::uint32_t height_;
   Frame frame_, before_;
-  std::vector<std::uint16_t> small_, wide_, widest_, tallest_, whole_;
+  std::vector<std::uint16_t> small_, wide_, tall_, square_, widest_, tallest_, whole_;
 };
 
 const KernelApp kSad{

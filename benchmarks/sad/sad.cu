@@ -59,6 +59,7 @@ extern "C" __global__ void sad_small(const unsigned short* frame, cudaTextureObj
   const int macroblock = (blockIdx.y / 4) * (gridDim.x / 4) + blockIdx.x / 4;
   const int quadrant = (blockIdx.y / 2 % 2) * 2 + blockIdx.x / 2 % 2;
   const int within = (blockIdx.y % 2) * 2 + blockIdx.x % 2;
+  // What lies behind the last position is copied as it is: nobody looks at the padding of a row.
   uint2* row = reinterpret_cast<uint2*>(small) + ((macroblock * 4 + quadrant) * 4 + within) * (kPadded / 4);
 #pragma unroll 1
   for (int i = threadIdx.x; i < kPadded / 4; i += 32) row[i] = reinterpret_cast<const uint2*>(sads)[i];

@@ -498,6 +498,8 @@ TEST(ImportedConfig, TellsWhatItCannotExpress) {
        "noc.output_buffer_flits alone"},
       {"-gpgpu_cache:dl2 S:32:128:24,L:B:m:L:H,A:192:4,32:0,32",
        "trace.config:1:38: warning: -gpgpu_cache:dl2: the index function H has no counterpart; xor"},
+      {"-gpgpu_cache:dl1 S:16:128:64,L:T:m:L:H,A:512:8,16:0,32",
+       "trace.config:1:38: warning: -gpgpu_cache:dl1: the index function H has no counterpart; xor"},
       {"-gpgpu_cache:dl1 S:4:128:64,F:T:m:L:L,A:512:8,16:0,32",
        "trace.config:1:29: warning: -gpgpu_cache:dl1: the least recently used line"},
       {"-gpgpu_cache:dl1 S:4:128:64,L:B:m:L:L,A:512:300,16:0,32",
@@ -632,6 +634,14 @@ TEST(ImportedConfig, HasGpgpusimsDefaultsForWhatItDoesNotSay) {
   EXPECT_EQ(machine.shared.latency, 3U);
   EXPECT_FALSE(machine.l1.caches_global);
   EXPECT_EQ(machine.dram.queue, 4096U);
+}
+
+TEST(ImportedConfig, HasFermisIndexWhereItIsOf32Or64Sets) {
+  for (const char* sets : {"32", "64"})
+    EXPECT_EQ(volta(std::string("-gpgpu_cache:dl1 S:") + sets + ":128:4,L:T:m:L:H,A:512:8,16:0,32")
+                  .machine.l1.index,
+              L1Index::Fermi)
+        << sets;
 }
 
 TEST(ImportedConfig, TakesTheLatencyOfL2InItsOwnCycles) {

@@ -61,7 +61,10 @@ TEST(Lbm, AFluidAtRestStaysAndMassIsKept) {
   lbm::step(lattice, rest, after);
   EXPECT_NEAR(mass(after), 12, 1e-12);
   for (std::uint32_t v = 0; v < lbm::kVelocities; ++v)
-    EXPECT_NEAR(after[lattice.at(v, 1, 2, 2)], lbm::weight(v), 1e-15);
+    for (std::uint32_t z = 1; z < 4; ++z)
+      for (std::uint32_t y = 1; y < 3; ++y)
+        for (std::uint32_t x = 1; x < 3; ++x)
+          EXPECT_NEAR(after[lattice.at(v, x, y, z)], lbm::weight(v), 1e-15) << v << " at " << x << ", " << y;
   // What moves against x into a wall comes back a step later along x.
   std::vector<double> moving = rest;
   moving[lattice.at(4, 0, 2, 2)] += 0.1;

@@ -321,6 +321,7 @@ TEST(CoreControl, SearchesFindFewCoresForAStreamAndAllForArithmetic) {
   for (const char* name : {"onac", "seq-det", "onac:period=each"}) {
     const std::string cores = std::string("leftover,cores=") + name;
     experiment::RunSpec stream = core_spec(cores, {"stream:words=8,blocks=2000"});
+    // One partition in eight SMs' share of the machine: memory that a few SMs can fill.
     stream.machine = arch::load_machine("awatramani17-onac32", {"sms=8", "l2.partitions=1"});
     stream.verify = true;
     const experiment::RunResult memory = experiment::simulate(stream);

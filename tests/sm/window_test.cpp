@@ -41,7 +41,7 @@ Case random_case(std::uint32_t seed) {
   config.l1.sectored = upto(2) != 0;
   config.l1.allocate = upto(2) != 0 ? arch::Allocate::OnMiss : arch::Allocate::OnFill;
   config.l1.write = upto(2) != 0 ? arch::L1Write::Evict : arch::L1Write::Through;
-  config.l1.index = upto(2) != 0 ? arch::L1Index::Xor : arch::L1Index::Linear;
+  config.l1.index = static_cast<arch::L1Index>(upto(arch::kL1IndexWords.size()));
   config.l1.bytes = 1024U << upto(3);
   config.l1.mshr_entries = 1 + upto(8);
   config.l1.mshr_merges = 1 + upto(4);
