@@ -12,7 +12,7 @@ SWEEP = """
 name = "browser"
 machines = ["dai18-maxwell"]
 policies = ["leftover", "spatial", "even", "even,warps=lrr"]
-apps = ["hotspot", "kmeans", "stream", "sgemm"]
+apps = ["hotspot", "kmeans", "stream", "cp"]
 combine = "pairs"
 cycles = 3000
 [set]

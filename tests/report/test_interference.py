@@ -19,7 +19,7 @@ class Interference(ReportCase):
         page = os.path.join(self.folder, "interference.html")
         # A goal, and so a ledger.
         printed = subprocess.run([example.PROGRAM, "run", "sgemm:goal=80%", "lbm", "--machine", "wang17-16sm", "--policy", "qos-rollover",
-                                  "--cycles", "30000", "--db", db], check=True, capture_output=True, text=True).stdout
+                                  "--cycles", "120000", "--db", db], check=True, capture_output=True, text=True).stdout
         example.write_report(db, page)
         load(self.driver, page)
         go(self.driver, "interference")
