@@ -44,7 +44,7 @@ cat <<'TEXT'
   elements in shared memory has 300. With twice the lanes (`--set sm.schedulers=2 --set unit.sp.count=2`) FWT.1 takes 7.6 us, but HS, BP.0 and LC.1 half of
   the table's times.
 - **BP.0** has its tree as Rodinia writes it, with an integer remainder at each level, which takes 145 cycles of GPGPU-Sim's clock. Without the remainder, unrolled, it takes 2.9 us.
-- **HW.0** is the first launch, whose blocks cut out the templates. Those of a later frame take 1.7 ms: the table's number is not theirs.
+- **HW.0** is the first launch, whose blocks cut out the templates. Those of a later frame drain in 1.7 ms: the table's number is not theirs.
 - **KM.0, ST.0** are bound by memory: KM.0 uses 84% of the DRAM's peak, ST.0 61% of it with 56% row hits, so that nearly each line opens a row. With twice the
   queue of DRAM requests (`--set dram.queue=32`) both take a tenth less; that its columns are written in the order of the original makes a fifth of ST.0's time.
 - **LC.2** takes 113 us an iteration, and our frames converge in some 390 of at most 500; the paper's time is that of 180. Its frames are not published with their
