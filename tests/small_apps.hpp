@@ -1,6 +1,6 @@
-// The built-in applications, small: a run of each takes some tens of milliseconds, of heartwall and
-// leukocyte, whose blocks are long, some tenths of a second. Of leukocyte, whose blocks some machines' SMs do
-// not hold, the one whose blocks are those of a paper.
+// The built-in applications with small inputs. A run takes some tens of milliseconds; heartwall and
+// leukocyte, whose blocks are long, take some tenths of a second. Leukocyte is the application of chimera15,
+// because some machines' SMs cannot hold the blocks of the plain one.
 #pragma once
 
 #include <algorithm>
@@ -73,7 +73,7 @@ inline constexpr const char* kSmallApps[] = {"3mm:ni=64,nj=40,nk=36,nl=70,nm=33"
                                              "kayiran14/iix:pages=300,urls=100",
                                              "dai18/bs:nodes=3000,degree=4,level=2,repeats=2",
                                              "dai18/cd:side=12,height=9",
-                                             "dai18/cp:regions_x=2,regions_y=2,regions_z=1,cutoff=4",
+                                             "dai18/cp:regions_x=2,regions_y=2,regions_z=1,cutoff=4,atoms_per_bin=2",
                                              "dai18/dc:width=16,height=12",
                                              "dai18/hs:size=61",
                                              "dai18/ks:points=1000,features=9",
@@ -96,7 +96,7 @@ inline constexpr const char* kSmallApps[] = {"3mm:ni=64,nj=40,nk=36,nl=70,nm=33"
                                              "chimera15/SAD:width=32,height=16",
                                              "chimera15/ST:nx=70,ny=35,nz=9,steps=3"};
 
-/// For parameterized tests over them.
+/// Name of a test that is parameterized over these applications.
 inline std::string app_test_name(const testing::TestParamInfo<const char*>& test) {
   std::string name = std::string(test.param).substr(0, std::string(test.param).find(':'));
   for (char& c : name)

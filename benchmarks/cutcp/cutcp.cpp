@@ -1,6 +1,7 @@
 // cutcp: host program of the cutoff Coulomb potential.
 #include <array>
 #include <cmath>
+#include <utility>
 #include <vector>
 
 #include "benchmarks/cutcp/cutcp_reference.hpp"
@@ -36,6 +37,10 @@ class Cutcp : public KernelProgram {
     run.download(potential_, potential);
   }
   void check() override {
+    const std::vector<float> kept = std::exchange(potential_, std::vector<float>(lattice_.points()));
+    for (std::size_t at = 0, z = 0; z < lattice_.points_z(); ++z)
+      for (std::size_t y = 0; y < lattice_.points_y(); ++y)
+        for (std::size_t x = 0; x < lattice_.points_x(); ++x, ++at) potential_[at] = kept[place(x, y, z)];
     if (!bins_.overflow.empty()) {
       const std::vector<double> rest = cutcp_reference(bins_.overflow, lattice_, cutoff_).value;
       for (std::size_t i = 0; i < potential_.size(); ++i) potential_[i] += static_cast<float>(rest[i]);
@@ -46,7 +51,7 @@ class Cutcp : public KernelProgram {
 
  protected:
   using Slots = DeviceArray<Atom>;
-  /// `plane...`: arguments that follow those of all kernels.
+  /// Launches the kernel once. `plane...`: arguments that follow the arguments of all kernels.
   template <typename... Plane>
   void launch_one(KernelRun& run, const Slots& bins, const DeviceArray<float>& potential,
                   Plane... plane) const {
@@ -59,10 +64,14 @@ class Cutcp : public KernelProgram {
   [[nodiscard]] virtual std::vector<BinOffset> offsets(float cutoff) const {
     return neighbour_offsets(cutoff);
   }
+  /// Index of a lattice point's potential in the result of the kernel.
+  [[nodiscard]] virtual std::size_t place(std::size_t x, std::size_t y, std::size_t z) const {
+    return (z * lattice_.points_y() + y) * lattice_.points_x() + x;
+  }
   [[nodiscard]] const Lattice& lattice() const { return lattice_; }
 
  private:
-  /// Empty bins around the lattice on each side.
+  /// Number of empty bins around the lattice on each side.
   [[nodiscard]] std::uint32_t margin() const {
     return static_cast<std::uint32_t>(std::ceil(cutoff_ / Lattice::kBinLength));
   }
@@ -70,7 +79,7 @@ class Cutcp : public KernelProgram {
     Random random(seed);
     const std::size_t bins = std::size_t{lattice_.regions_x} * lattice_.regions_y * lattice_.regions_z;
     std::vector<Atom> atoms(bins * atoms_per_bin_);
-    // A coordinate a little off the multiples of the spacing, so that no atom lies on a lattice point.
+    // Coordinates keep away from the multiples of the spacing, so no atom is on a lattice point.
     const auto coordinate = [&](std::uint32_t regions) {
       const std::uint32_t cell = random.below(regions * Lattice::kRegion);
       return (static_cast<float>(cell) + random.uniform(0.01F, 0.99F)) * Lattice::kSpacing;
@@ -79,7 +88,7 @@ class Cutcp : public KernelProgram {
       atom.x = coordinate(lattice_.regions_x);
       atom.y = coordinate(lattice_.regions_y);
       atom.z = coordinate(lattice_.regions_z);
-      const float charge = random.uniform(0.1F, 1.0F);  // never 0, which marks an empty slot
+      const float charge = random.uniform(0.1F, 1.0F);  // never 0, because a charge of 0 marks an empty slot
       atom.q = random.below(2) == 0 ? charge : -charge;
     }
     return atoms;
@@ -95,19 +104,11 @@ class Cutcp : public KernelProgram {
   Potential expected_;
 };
 
-/// With Parboil's order of operations and its neighbours.
-class CutcpWords : public Cutcp {
+/// A kernel with the order of operations and the neighbours of Parboil's program. Each launch computes one
+/// plane of regions.
+class PlanesCutcp : public Cutcp {
  public:
-  explicit CutcpWords(const Params& params, const char* kernel = "cutcp_words") : Cutcp(params, kernel) {}
-
- protected:
-  [[nodiscard]] std::vector<BinOffset> offsets(float cutoff) const override { return wider_offsets(cutoff); }
-};
-
-/// A launch for each plane of regions, as in Parboil's program.
-class CutcpPlanes final : public CutcpWords {
- public:
-  explicit CutcpPlanes(const Params& params) : CutcpWords(params, "cutcp_plane") {}
+  explicit PlanesCutcp(const Params& params, const char* kernel = "cutcp_plane") : Cutcp(params, kernel) {}
   [[nodiscard]] runtime::AppInfo::KernelShape shape() const override {
     runtime::AppInfo::KernelShape plane = Cutcp::shape();
     plane.grid.z = 1;
@@ -115,9 +116,27 @@ class CutcpPlanes final : public CutcpWords {
   }
 
  private:
+  [[nodiscard]] std::vector<BinOffset> offsets(float cutoff) const override { return wider_offsets(cutoff); }
   void launch(KernelRun& run, const Slots& bins, const DeviceArray<float>& potential) const override {
     for (std::uint32_t plane = 0; plane < lattice().regions_z; ++plane)
       launch_one(run, bins, potential, static_cast<int>(plane));
+  }
+};
+
+/// Parboil's base program: one point per thread, four blocks per region.
+class PointsCutcp final : public PlanesCutcp {
+ public:
+  explicit PointsCutcp(const Params& params) : PlanesCutcp(params, "cutcp_points") {}
+  [[nodiscard]] runtime::AppInfo::KernelShape shape() const override {
+    return {"cutcp_points", {4 * lattice().regions_x, lattice().regions_y}, {8, 8, 2}};
+  }
+
+ private:
+  [[nodiscard]] std::size_t place(std::size_t x, std::size_t y, std::size_t z) const override {
+    constexpr std::size_t kEdge = Lattice::kRegion;
+    const std::size_t region =
+        ((z / kEdge) * lattice().regions_y + y / kEdge) * lattice().regions_x + x / kEdge;
+    return ((region * kEdge + z % kEdge) * kEdge + y % kEdge) * kEdge + x % kEdge;
   }
 };
 
@@ -136,15 +155,18 @@ const KernelApp kCutcp{
 };
 [[maybe_unused]] const bool registered = register_kernel_app<Cutcp>(kCutcp);
 
-// Near the public input, and blocks for several waves.
+// Parboil's large input: 202 points in each direction, about six atoms per bin.
+KernelApp large(const char* name, const char* description, const workload::BlockMetadata& metadata = {}) {
+  return kCutcp.with(
+      name, description,
+      {{"regions_x", 26}, {"regions_y", 26}, {"regions_z", 26}, {"cutoff", 12}, {"atoms_per_bin", 6}},
+      metadata);
+}
 [[maybe_unused]] const bool registered_dai18 =
-    register_kernel_app<CutcpWords>(kCutcp.with("dai18/cp", "Coulomb potential as in Table 2 of dai18",
-                                                {{"regions_x", 16}, {"cutoff", 12}, {"atoms_per_bin", 6}},
-                                                {.registers_per_thread = 28, .shared_bytes = 4116}));
-// Parboil's large input: 202 points in each direction, some six atoms in a bin.
-[[maybe_unused]] const bool registered_wang17 = register_kernel_app<CutcpPlanes>(kCutcp.with(
-    "wang17/cutcp", "cutcp for wang17",
-    {{"regions_x", 26}, {"regions_y", 26}, {"regions_z", 26}, {"cutoff", 12}, {"atoms_per_bin", 6}}));
+    register_kernel_app<PointsCutcp>(large("dai18/cp", "Coulomb potential as in Table 2 of dai18",
+                                           {.registers_per_thread = 28, .shared_bytes = 4116}));
+[[maybe_unused]] const bool registered_wang17 =
+    register_kernel_app<PlanesCutcp>(large("wang17/cutcp", "cutcp for wang17"));
 
 }  // namespace
 }  // namespace gpumux::benchmarks::cutcp

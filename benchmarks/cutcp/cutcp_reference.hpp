@@ -11,7 +11,7 @@
 
 namespace gpumux::benchmarks {
 
-/// A point charge; lengths in angstrom, charge in elementary charges.
+/// A point charge. Lengths in angstrom, charge in elementary charges.
 struct Atom {
   float x = 0;
   float y = 0;
@@ -19,7 +19,7 @@ struct Atom {
   float q = 0;
 };
 
-/// A lattice of regions_x * 8 by regions_y * 8 by regions_z * 8 points from the origin on.
+/// A lattice of regions_x * 8 by regions_y * 8 by regions_z * 8 points that starts at the origin.
 struct Lattice {
   static constexpr std::uint32_t kRegion = 8;  // points along the edge of a region
   static constexpr float kSpacing = 0.5F;
@@ -33,21 +33,21 @@ struct Lattice {
   [[nodiscard]] std::size_t points() const { return points_x() * points_y() * points_z(); }
 };
 
-/// Offset of a bin from a region's own.
+/// Offset of a bin from the region's own bin.
 struct BinOffset {
   std::int32_t x;
   std::int32_t y;
   std::int32_t z;
 };
 
-/// The smallest distance from a point of a region to an atom in the bin `offset` bins away, along one axis.
+/// Smallest distance along one axis from a point of a region to an atom in the bin `offset` bins away.
 inline float axis_distance(std::int32_t offset) {
   if (offset == 0) return 0;
   if (offset < 0) return static_cast<float>(-offset - 1) * Lattice::kBinLength;
   return static_cast<float>(offset) * Lattice::kBinLength - (Lattice::kRegion - 1) * Lattice::kSpacing;
 }
 
-/// Bins that can hold an atom nearer than the cutoff to a point of the region.
+/// Offsets of the bins that can hold an atom nearer than the cutoff to a point of the region.
 inline std::vector<BinOffset> neighbour_offsets(float cutoff) {
   std::vector<BinOffset> offsets;
   const auto reach = static_cast<std::int32_t>(std::ceil(cutoff / Lattice::kBinLength));
@@ -64,9 +64,9 @@ inline std::vector<BinOffset> neighbour_offsets(float cutoff) {
   return offsets;
 }
 
-/// The bins that Parboil's program looks at, which are more: those with a corner nearer to the same corner of
-/// the region than the cutoff and the diagonal of a bin together. That is a bound that holds for a point and
-/// an atom anywhere in theirs.
+/// Offsets of the bins that Parboil's program examines: the bins whose distance from the region's own bin,
+/// corner to corner, is less than the cutoff plus the diagonal of a bin. These are more bins than
+/// neighbour_offsets().
 inline std::vector<BinOffset> wider_offsets(float cutoff) {
   std::vector<BinOffset> offsets;
   const auto reach = static_cast<std::int32_t>(std::ceil(cutoff / Lattice::kBinLength));
@@ -86,7 +86,7 @@ struct Bins {
   std::uint32_t bins_y = 0;
   std::uint32_t bins_z = 0;
   std::vector<Atom> slots;
-  std::vector<Atom> overflow;  // atoms that found their bin full: the host adds them
+  std::vector<Atom> overflow;  // atoms whose bin is full; the host adds their potential
 };
 
 inline Bins sort_into_bins(const std::vector<Atom>& atoms, const Lattice& lattice, std::uint32_t margin) {
@@ -114,17 +114,17 @@ inline Bins sort_into_bins(const std::vector<Atom>& atoms, const Lattice& lattic
   return bins;
 }
 
-/// Potential in e/angstrom, and how far a single-precision result may be from it.
+/// Potential in e/angstrom, and the error that is allowed in a single-precision result.
 struct Potential {
   std::vector<double> value;
   std::vector<double> allowed;
 };
 
-/// Sums q/r (1 - r^2/cutoff^2)^2 over the atoms nearer than the cutoff to each point. An atom must not lie
-/// on a lattice point.
+/// Sums q/r (1 - r^2/cutoff^2)^2 over the atoms nearer than the cutoff to each point. No atom may be on a
+/// lattice point.
 ///
-/// Tolerance: coordinates up to `extent` carry an absolute error of extent u, so r has a relative error of
-/// about 2 extent u / r; the formula itself and the sum add fewer than 16 + atoms-in-reach roundings of u.
+/// Tolerance: coordinates up to `extent` have an absolute error of extent u, so r has a relative error of
+/// about 2 extent u / r. The formula and the sum add fewer than 16 + atoms-in-reach roundings of u.
 inline Potential cutcp_reference(const std::vector<Atom>& atoms, const Lattice& lattice, float cutoff) {
   constexpr double kRounding = 0x1p-24;
   constexpr double kSpacing = Lattice::kSpacing;

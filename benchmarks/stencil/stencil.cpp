@@ -30,7 +30,7 @@ class Stencil : public KernelProgram {
   }
   void start(KernelRun& run) override {
     auto now = run.upload(grid_);
-    auto next = run.upload(grid_);  // for the boundary, which no step writes
+    auto next = run.upload(grid_);  // has the boundary, which no step writes
     for (std::uint32_t step = 0; step < steps_; ++step) {
       run.launch(centre_argument(), kNeighbourWeight, now, next, nx_, ny_, nz_);
       std::swap(now, next);
@@ -41,12 +41,12 @@ class Stencil : public KernelProgram {
     if (expected_.empty()) {
       expected_ = stencil_reference(grid_, nx_, ny_, nz_, kCentreWeight, kNeighbourWeight, steps_);
     }
-    // All terms are non-negative and pass at most 8 roundings a step.
+    // All terms are non-negative and pass at most 8 roundings per step.
     check_close("stencil: grid", result_, expected_, sum_tolerance(8ULL * steps_));
   }
 
  protected:
-  /// The kernel's centre_weight.
+  /// The value of the kernel's parameter centre_weight.
   [[nodiscard]] virtual float centre_argument() const { return kCentreWeight; }
   [[nodiscard]] std::size_t points() const { return std::size_t{nx_} * ny_ * nz_; }
 
@@ -61,26 +61,34 @@ class Stencil : public KernelProgram {
   std::vector<double> expected_;
 };
 
-/// Blocks of 512 threads that lie in rows, which is what makes a load one request.
-class RowsStencil final : public Stencil {
+/// Base for the kernels that subtract the weighted centre, so the parameter has the opposite sign.
+class SubtractingStencil : public Stencil {
  public:
-  explicit RowsStencil(const Params& params) : Stencil(params), block_x_(params.get("block_x")) {
-    params.require(kThreads % block_x_ == 0, fmt::format("block_x={} must divide 512", block_x_));
+  using Stencil::Stencil;
+
+ private:
+  [[nodiscard]] float centre_argument() const override { return -kCentreWeight; }
+};
+
+/// One block per row of the interior.
+class RowStencil final : public SubtractingStencil {
+ public:
+  explicit RowStencil(const Params& params) : SubtractingStencil(params) {
+    params.require(nx_ <= kMostThreads + 1,
+                   fmt::format("nx={} must be at most 1025: a block is nx-1 threads", nx_));
   }
   [[nodiscard]] runtime::AppInfo::KernelShape shape() const override {
-    const Dim3 block{block_x_, kThreads / block_x_, 1};
-    return {"stencil_rows", {blocks_for(nx_, block.x), blocks_for(ny_, block.y), nz_ - 2}, block};
+    return {"stencil_row", {ny_ - 2, nz_ - 2}, {nx_ - 1}};
   }
 
  private:
-  static constexpr std::uint32_t kThreads = 512;
-  std::uint32_t block_x_;
+  static constexpr std::uint32_t kMostThreads = 1024;  // per block
 };
 
-/// Columns of the grid, two a thread.
-class ColumnStencil final : public Stencil {
+/// Columns of the grid, two per thread.
+class ColumnStencil final : public SubtractingStencil {
  public:
-  using Stencil::Stencil;
+  using SubtractingStencil::SubtractingStencil;
   [[nodiscard]] runtime::AppInfo::KernelShape shape() const override {
     constexpr Dim3 kBlock{32, 4};
     return {"stencil_columns",
@@ -88,10 +96,6 @@ class ColumnStencil final : public Stencil {
             kBlock,
             2 * kBlock.x * kBlock.y * static_cast<std::uint32_t>(sizeof(float))};
   }
-
- private:
-  /// Its kernel subtracts.
-  [[nodiscard]] float centre_argument() const override { return -kCentreWeight; }
 };
 
 const KernelApp kStencil{
@@ -107,20 +111,14 @@ const KernelApp kStencil{
 };
 [[maybe_unused]] const bool registered = register_kernel_app<Stencil>(kStencil);
 
-KernelApp dai18_app() {
-  KernelApp app =
-      kStencil.with("dai18/st", "7-point stencil as in Table 2 of dai18",
-                    {{"nx", 128}, {"ny", 64}, {"nz", 12}, {"steps", 500}}, {.registers_per_thread = 16});
-  app.params.push_back(
-      {"block_x", 128, 32, 512, "threads of a block along x, a divisor of 512; the others lie along y"});
-  return app;
-}
-[[maybe_unused]] const bool registered_dai18 = register_kernel_app<RowsStencil>(dai18_app());
+// Parboil's default input, which is its largest input.
+[[maybe_unused]] const bool registered_dai18 = register_kernel_app<RowStencil>(
+    kStencil.with("dai18/st", "7-point stencil as in Table 2 of dai18",
+                  {{"nx", 512}, {"ny", 512}, {"nz", 64}, {"steps", 100}}, {.registers_per_thread = 16}));
 [[maybe_unused]] const bool registered_chimera15 = register_kernel_app<ColumnStencil>(
     kStencil.with("chimera15/ST", "7-point stencil as in Table 2 of chimera15",
                   {{"nx", 512}, {"ny", 512}, {"nz", 64}, {"steps", 10}},
                   {.registers_per_thread = 20, .shared_bytes = 1280}));
-// Parboil's default input, its largest.
 [[maybe_unused]] const bool registered_wang17 =
     register_kernel_app<ColumnStencil, variant::Wang17>(kStencil.with(
         "wang17/stencil", "stencil for wang17", {{"nx", 512}, {"ny", 512}, {"nz", 64}, {"steps", 100}}));

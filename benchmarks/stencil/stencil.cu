@@ -1,5 +1,5 @@
-// One time step of a 7-point Jacobi stencil on a 3D grid (the naive version of Parboil's stencil): one
-// thread per interior point, x fastest; boundary points keep their values.
+// One time step of a 7-point Jacobi stencil on a 3D grid (the naive version of Parboil's stencil), with one thread per
+// interior point, x fastest. Boundary points keep their values.
 extern "C" __global__ void stencil_naive(float centre_weight, float neighbour_weight, const float* in,
                                          float* out, int nx, int ny, int nz) {
   const int x = blockIdx.x * blockDim.x + threadIdx.x + 1;
@@ -12,30 +12,32 @@ extern "C" __global__ void stencil_naive(float centre_weight, float neighbour_we
                                                          in[at - nx] + in[at + 1] + in[at - 1]);
 }
 
-// The same step with blocks that cover a piece of a plane, its boundary included: the lanes of a warp begin at a
-// multiple of 32 in x, so that five of the seven loads touch one line where nx is such a multiple.
-extern "C" __global__ void stencil_rows(float centre_weight, float neighbour_weight, const float* in, float* out,
-                                        int nx, int ny, int nz) {
-  const int x = blockIdx.x * blockDim.x + threadIdx.x;
-  const int y = blockIdx.y * blockDim.y + threadIdx.y;
-  const int z = blockIdx.z + 1;
-  if (x == 0 || x >= nx - 1 || y == 0 || y >= ny - 1) return;
-  const int at = (z * ny + y) * nx + x;
-  const int plane = nx * ny;
-  out[at] = centre_weight * in[at] + neighbour_weight * (in[at + plane] + in[at - plane] + in[at + nx] +
-                                                         in[at - nx] + in[at + 1] + in[at - 1]);
+// A step that subtracts centre_weight times a point from neighbour_weight times the sum of its neighbours. Each block
+// computes one row of a plane, with one thread per point except the last. The first thread computes nothing; it aligns
+// the lanes of a warp to a multiple of 32. Source of the order of operations: Parboil's base version.
+extern "C" __global__ void stencil_row(float centre_weight, float neighbour_weight, const float* in, float* out,
+                                       int nx, int ny, int nz) {
+  const int x = threadIdx.x;
+  const int y = blockIdx.x + 1;
+  const int z = blockIdx.y + 1;
+  const auto at = [=](int i, int j, int k) { return i + nx * (j + ny * k); };
+  if (x > 0) {
+    const float sum = in[at(x, y, z + 1)] + in[at(x, y, z - 1)] + in[at(x, y + 1, z)] + in[at(x, y - 1, z)] +
+                      in[at(x + 1, y, z)] + in[at(x - 1, y, z)];
+    out[at(x, y, z)] = sum * neighbour_weight - in[at(x, y, z)] * centre_weight;
+  }
 }
 
-// A step that subtracts centre_weight times a point from neighbour_weight times the sum of its neighbours, for columns
-// of the grid: a block has 2 x blockDim.x by blockDim.y of them, two a thread, and walks along z. The plane that it is
-// in is in shared memory, the ones above and below in registers; neighbours in other blocks come from global memory.
-// Source of the algorithm: Parboil's block2D_hybrid_coarsen_x, with its order of operations.
+// A step that subtracts centre_weight times a point from neighbour_weight times the sum of its neighbours. A block has
+// 2 x blockDim.x by blockDim.y columns of the grid, two per thread, and walks along z. The current plane is in shared
+// memory, the planes above and below it are in registers. Neighbours in other blocks come from global memory. Source
+// of the algorithm: Parboil's block2D_hybrid_coarsen_x, with its order of operations.
 extern "C" __global__ void stencil_columns(float centre_weight, float neighbour_weight, const float* in, float* out,
                                            int nx, int ny, int nz) {
   extern __shared__ float here[];
   const int width = 2 * blockDim.x;
   const int x = blockIdx.x * width + threadIdx.x;
-  const int far_x = x + blockDim.x;  // of the second column
+  const int far_x = x + blockDim.x;  // x of the second column
   const int y = blockIdx.y * blockDim.y + threadIdx.y;
   const int own = threadIdx.y * width + threadIdx.x;
   const int far_own = own + blockDim.x;
@@ -43,7 +45,7 @@ extern "C" __global__ void stencil_columns(float centre_weight, float neighbour_
   here[far_own] = 0.0f;
   __syncthreads();
 
-  // The first column can only touch the left border of the block, the second only the right one.
+  // Only the first column can touch the left border of the block, and only the second column the right border.
   const bool inside = x < nx && y < ny;
   const bool far_inside = far_x < nx && y < ny;
   const bool interior = x > 0 && y > 0 && x < nx - 1 && y < ny - 1;

@@ -1,6 +1,6 @@
-// The applications dai18/NAME: references of the three algorithms that only they have against cases worked by
-// hand, parameters that must be refused. What their blocks count for is compared with the paper's table in
-// tests/papers/.
+// The applications dai18/NAME: CPU references of the three algorithms that no other application has, against
+// cases worked by hand, and parameters that must be refused. tests/papers/ compares the resources of their
+// blocks with the paper's table.
 #include <gtest/gtest.h>
 
 #include <array>
@@ -26,7 +26,7 @@ TEST(Dai18Params, BadOnesAreRefused) {
   for (const char* text :
        {"dai18/bp:inputs=17", "dai18/bp:inputs=0", "dai18/bp:hidden=3", "dai18/bs:nodes=4194304,degree=64",
         "dai18/dc:width=6", "dai18/dc:height=2052", "dai18/s2:width=256,height=256", "dai18/s2:width=-1",
-        "dai18/cd:side=128,height=1024", "dai18/cd:side=1", "dai18/cd:window=0", "dai18/st:block_x=48",
+        "dai18/cd:side=128,height=1024", "dai18/cd:side=1", "dai18/cd:window=0", "dai18/st:nx=1026",
         "dai18/st:nx=2050,ny=2050,nz=2050", "dai18/3m:ni=x", "dai18/ks:points=1048576,features=256",
         "dai18/ax:nx=262144,ny=8192", "dai18/cp:cutoff=13", "dai18/pf:columns=4194304,rows=4096",
         "dai18/sv:nonzeros="}) {

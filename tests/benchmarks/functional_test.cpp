@@ -1,5 +1,6 @@
-// Applications against their references with the emulator alone, with virtual and with final code: a failure
-// here is the kernel's, the front end's, the back end's or the emulator's, not the timing model's.
+// Applications against their CPU references, run by the emulator alone, with virtual and with final code. A
+// failure here is an error of the kernel, the front end, the back end or the emulator, not of the timing
+// model.
 #include <gtest/gtest.h>
 
 #include <array>
@@ -13,7 +14,7 @@ namespace gpumux {
 namespace {
 
 // Sizes at edges: one tile, no full warp, no interior beyond one point, an odd number of everything.
-constexpr std::array<const char*, 48> kCases = {"add:loops=1,blocks=1",
+constexpr std::array<const char*, 49> kCases = {"add:loops=1,blocks=1",
                                                 "add:loops=3,blocks=5",
                                                 "stream:words=1,blocks=1",
                                                 "stream:words=8,blocks=3",
@@ -44,7 +45,7 @@ constexpr std::array<const char*, 48> kCases = {"add:loops=1,blocks=1",
                                                 "cutcp:regions_x=2,regions_y=1,regions_z=2,cutoff=7",
                                                 "cutcp:regions_x=2,regions_y=2,regions_z=1,atoms_per_bin=8",
                                                 "cutcp:regions_x=1,regions_y=1,regions_z=1,cutoff=12",
-                                                "dai18/cp:regions_x=1,regions_y=2,regions_z=1,cutoff=5",
+                                                "dai18/cp:regions_x=3,regions_y=2,regions_z=2,cutoff=5",
                                                 "dai18/hs:size=21,steps=3",
                                                 "dai18/dc:width=4,height=4",
                                                 "dai18/dc:width=12,height=8",
@@ -52,7 +53,8 @@ constexpr std::array<const char*, 48> kCases = {"add:loops=1,blocks=1",
                                                 "dai18/bp:inputs=48",
                                                 "dai18/bs:nodes=1,degree=1,repeats=2",
                                                 "dai18/bs:nodes=3001,degree=3,level=3,repeats=2",
-                                                "dai18/st:nx=35,ny=19,nz=5,steps=2,block_x=32",
+                                                "dai18/st:nx=3,ny=3,nz=3,steps=1",
+                                                "dai18/st:nx=35,ny=19,nz=5,steps=2",
                                                 "dai18/3m:ni=9,nj=33,nk=7",
                                                 "dai18/sv:rows=501,nonzeros=5",
                                                 "dai18/cd:side=2,height=1",
