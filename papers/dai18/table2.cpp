@@ -1,5 +1,5 @@
-// Table 2 of dai18 (HPCA 2018): what the blocks of an application take of an SM, and what it asks of the
-// memory pipeline when it runs alone. docs/dai18-applications.md has what the columns count.
+// Table 2 of dai18 (HPCA 2018): resources that the blocks of an application take of an SM, and its demand on
+// the memory pipeline when it runs alone. docs/dai18-applications.md defines the columns.
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -19,12 +19,13 @@ using reproduce::TableRow;
 
 std::optional<TableRow> row(std::string_view name) {
   std::optional<TableRow> row = reproduce::claimed_row("dai18", "Table 2", name);
-  // The table has no column of stalls: its type says on which side of 20% they are (section 2.4).
+  // The table has no column of stalls, but its type says on which side of 20% they are (section 2.4).
   if (row) row->emplace("stalls", row->at("type") == TableCell("M") ? "> 20%" : "<= 20%");
   return row;
 }
 
-/// Percent that the blocks which fit on an empty SM take of what it has `of_sm` of, and a block `of_block`.
+/// Percentage of an SM's resource that the blocks which fit on an empty SM take. `of_block`, `of_sm`: amounts
+/// of the resource.
 double share(const AppFacts& facts, std::uint64_t of_block, std::uint64_t of_sm) {
   const workload::BlockResources& block = facts.kernels.front().resources;
   const double blocks =
@@ -33,15 +34,20 @@ double share(const AppFacts& facts, std::uint64_t of_block, std::uint64_t of_sm)
   return 100.0 * blocks * static_cast<double>(of_block) / static_cast<double>(of_sm);
 }
 
+/// Threads of a block, rounded up to whole warps.
+std::uint64_t lanes(const workload::BlockResources& block) {
+  return (block.threads + kWarpSize - 1) / kWarpSize * kWarpSize;
+}
+
 std::optional<TableCell> registers(const AppFacts& facts) {
   const workload::BlockResources& block = facts.kernels.front().resources;
-  return share(facts, std::uint64_t{block.registers_per_thread} * block.threads, facts.machine.sm.registers);
+  return share(facts, block.registers_per_thread * lanes(block), facts.machine.sm.registers);
 }
 std::optional<TableCell> shared(const AppFacts& facts) {
   return share(facts, facts.kernels.front().resources.shared_bytes, facts.machine.sm.shared_bytes);
 }
 std::optional<TableCell> threads(const AppFacts& facts) {
-  return share(facts, facts.kernels.front().resources.threads, facts.machine.sm.max_threads);
+  return share(facts, lanes(facts.kernels.front().resources), facts.machine.sm.max_threads);
 }
 std::optional<TableCell> blocks(const AppFacts& facts) {
   return share(facts, 1, facts.machine.sm.max_blocks);
@@ -54,24 +60,25 @@ std::optional<TableCell> quotient(std::uint64_t part, std::uint64_t whole) {
 
 const arch::KernelCounters& counters(const RunResult& alone) { return alone.apps.front().counters; }
 
-/// Loads of constants and parameters are of neither kind.
+/// Compute instructions per memory instruction. Loads of constants and parameters count as neither.
 std::optional<TableCell> compute_per_memory(const AppFacts&, const RunResult& alone) {
   const arch::KernelCounters& c = counters(alone);
   return quotient(c.warp_instructions - c.memory_instructions, c.memory_instructions - c.constant_accesses);
 }
-/// Accesses of shared and constant memory make no request.
+/// Requests per memory instruction. Accesses to shared and constant memory make no requests, and are left
+/// out.
 std::optional<TableCell> requests_per_memory(const AppFacts&, const RunResult& alone) {
   const arch::KernelCounters& c = counters(alone);
   return quotient(c.l1_accesses, c.memory_instructions - c.shared_accesses - c.constant_accesses);
 }
-/// Those that are merged into an outstanding miss count.
+/// L1 miss rate. Accesses that are merged into an outstanding miss count as misses.
 std::optional<TableCell> miss_rate(const AppFacts&, const RunResult& alone) {
   return quotient(counters(alone).l1_misses, counters(alone).l1_accesses);
 }
 std::optional<TableCell> reservation_failures(const AppFacts&, const RunResult& alone) {
   return quotient(counters(alone).reservation_failures(), counters(alone).l1_accesses);
 }
-/// Percent of the SM cycles.
+/// LSU stalls in percent of SM cycles.
 std::optional<TableCell> stalls(const AppFacts& facts, const RunResult& alone) {
   const std::uint64_t sm_cycles = alone.cycles * facts.machine.sms;
   if (sm_cycles == 0) return std::nullopt;
@@ -86,7 +93,7 @@ std::optional<TableCell> type(const AppFacts& facts, const RunResult& alone) {
     .paper = "dai18",
     .title = "dai18 Table 2",
     .key = "table2",
-    .in_results = false,  // results of runs have never had it, and stay byte for byte what they were
+    .in_results = false,  // not in results of runs, which must stay the same byte for byte
     .row = row,
     .columns =
         {{.label = "RF_oc",
