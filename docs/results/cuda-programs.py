@@ -153,7 +153,7 @@ def check(arguments, programs, others):
     if not arguments.write:
         return
     text = ["# Programs of public suites", "",
-            f"Made by `docs/results/cuda-programs.py` with {version}, machine `{MACHINE}`, beside what each printed on a GPU, in two runs (where the program checks its results against a CPU's, that check) "
+            f"Made by `docs/results/cuda-programs.py` with {version}, machine `{MACHINE}`, beside what each printed on an H200, in two runs (where the program checks its results against a CPU's, that check) "
             f"(`validation/cuda-programs.json`, which has the commands; the suites are not part of this repository). {summary}", "",
             "Times, and what follows from them, and the device's name are not compared. Programs are those of HeCBench in a random order, and all "
             "of the CUDA samples, PolyBench and Rodinia, that need no data from outside and no library; their sizes and repetitions are reduced where that is an argument. Of the "

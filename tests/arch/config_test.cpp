@@ -1,4 +1,5 @@
-// Machine files: what they say, what they refuse and where, and how many blocks of a kernel fit.
+// Machine files: the values that they set, errors with their places, and the number of blocks of a kernel
+// that fit.
 #include <gtest/gtest.h>
 
 #include <set>
@@ -381,9 +382,10 @@ TEST(Fields, DefaultsAreValid) {
 }
 
 TEST(Documentation, ListsEveryKeyWithUnitAndRange) {
-  const std::string page = read_file(std::string(GPUMUX_SOURCE_DIR) + "/docs/machines.md");
-  EXPECT_NE(page.find(fields_markdown()), std::string::npos) << "docs/machines.md must contain this table:\n"
-                                                             << fields_markdown();
+  const std::string page = read_file(std::string(GPUMUX_SOURCE_DIR) + "/docs/machines-reference.md");
+  EXPECT_NE(page.find(fields_markdown()), std::string::npos)
+      << "docs/machines-reference.md must contain this table:\n"
+      << fields_markdown();
 }
 
 // --- occupancy ---------------------------------------------------------------------------------------------
