@@ -1,5 +1,5 @@
-// The ordered pass over the arguments of `run`: --grid, --block, --shared, --arg and --symbol bind to the APP
-// that precedes them, which an option parser that gathers options by name cannot say.
+// Parses the arguments of `run` in order, because --grid, --block, --shared, --arg and --symbol belong to the
+// APP before them. An option parser that collects options by name cannot express this.
 #pragma once
 
 #include <string>
@@ -10,9 +10,8 @@
 
 namespace gpumux::cli {
 
-/// Takes the APPs with their options out of `args` and leaves the rest. `value_options` are the other options
-/// that are followed by a value. Throws UserError for an option before any APP, without a value, or given
-/// twice.
+/// Takes the APPs with their options out of `args`, and leaves the rest. `value_options`: the other options
+/// with a value. Throws UserError for an option before any APP, without a value, or given twice.
 [[nodiscard]] std::vector<experiment::AppArguments> take_apps(Arguments& args,
                                                               const std::vector<std::string>& value_options);
 

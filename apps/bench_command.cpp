@@ -1,5 +1,5 @@
-// gpumux bench [--json FILE] [--compare FILE] [--scaling]: how fast the simulation is, on kernels and
-// machines that do not change.
+// gpumux bench [--json FILE] [--compare FILE] [--scaling]: measures simulation speed on fixed kernels and
+// machines.
 #include <fmt/core.h>
 
 #include <CLI/CLI.hpp>
@@ -34,7 +34,7 @@ constexpr std::uint32_t kBlocks = 2048;
 constexpr std::uint32_t kThreads = 256;
 constexpr std::int32_t kElements = kBlocks * kThreads;
 
-/// Launches one of the kernels of benchmarks/bench once.
+/// Launches one of the kernels of benchmarks/bench, once.
 class BenchApplication final : public runtime::Application {
  public:
   explicit BenchApplication(std::string kernel) : kernel_(std::move(kernel)) {}
@@ -69,8 +69,8 @@ class BenchApplication final : public runtime::Application {
 struct Case {
   const char* kernel;
   const char* machine;
-  /// A trace: its kernel, and the warp instructions per second of Accel-Sim (QV100 model, one thread of a
-  /// 2-core machine) on it.
+  /// For a trace: its kernel, and the warp instructions per second that Accel-Sim simulates on it (QV100
+  /// model, one thread of a 2-core machine).
   std::optional<trace::ReferenceKernel> traced = std::nullopt;
   double reference = 0;
 };
@@ -103,10 +103,10 @@ Measured run_case(const Case& which, TraceFiles& traces, unsigned threads) {
                    "leftover", threads);
 }
 
-/// Each number of threads.
+/// Runs a case with each number of threads.
 std::vector<Repeated> repeat(const Case& which, TraceFiles& traces, const std::vector<unsigned>& threads,
                              unsigned repeats) {
-  if (which.traced) (void)traces.path(*which.traced, traces.blocks());  // made before the clock runs
+  if (which.traced) (void)traces.path(*which.traced, traces.blocks());  // before time is measured
   std::vector<std::function<Measured()>> works;
   for (const unsigned count : threads)
     works.emplace_back([&which, &traces, count] { return run_case(which, traces, count); });
@@ -133,7 +133,7 @@ ordered_json to_json(const Case& which, const TraceFiles& traces, const Repeated
   return entry;
 }
 
-/// Of the ratios to Accel-Sim over the traces; none without a ratio.
+/// Geometric mean of the ratios to Accel-Sim over the traces; nothing without a ratio.
 std::optional<double> geometric_mean_ratio(const ordered_json& cases) {
   double sum = 0;
   double count = 0;
@@ -152,7 +152,7 @@ ordered_json read_earlier(const std::string& path) {
     if (document.at("schema") != kBenchSchema)
       throw UserError({path}, fmt::format("is no {} document", kBenchSchema));
     bool good = true;
-    // Files of before --repeat and --blocks have neither.
+    // Files from before --repeat and --blocks have neither key.
     for (const char* count : {"threads", "repeats", "trace_blocks"})
       good = good && (!document.contains(count) || (document.at(count).is_number_unsigned() &&
                                                     document.at(count).get<std::uint64_t>() > 0));
@@ -163,12 +163,12 @@ ordered_json read_earlier(const std::string& path) {
              entry.at("peak_memory_bytes").get<double>() > 0;
     }
     if (good) return document;
-  } catch (const ordered_json::exception&) {  // said below
+  } catch (const ordered_json::exception&) {  // reported below
   }
   throw UserError({path}, "is no result of `gpumux bench --json`");
 }
 
-/// Says what makes the two measurements' ratios mean something else.
+/// Notes settings in which the two measurements differ, so that their ratios mean something else.
 void note_differences(const ordered_json& earlier, const std::string& path, std::uint64_t threads,
                       std::uint64_t repeats, std::uint64_t blocks) {
   const auto note = [&](const char* key, std::uint64_t now, std::uint64_t unsaid, const char* option,
@@ -183,7 +183,8 @@ void note_differences(const ordered_json& earlier, const std::string& path, std:
   note("trace_blocks", blocks, trace::kReferenceBlocks, "--blocks", "thread blocks of each trace:");
 }
 
-/// "x1.08 speed, x0.99 memory" against the same case of an earlier measurement; empty when it has none.
+/// Ratios to the same case of an earlier measurement: "x1.08 speed, x0.99 memory"; empty if the earlier one
+/// lacks the case.
 std::string compared(const ordered_json& now, const ordered_json& earlier) {
   for (const ordered_json& then : earlier.at("cases")) {
     if (then.at("kernel") != now.at("kernel") || then.at("machine") != now.at("machine")) continue;
@@ -196,7 +197,7 @@ std::string compared(const ordered_json& now, const ordered_json& earlier) {
   return "  (not in the earlier file)";
 }
 
-/// 2, 4, 8, ... and the number of processors itself.
+/// The numbers of threads to measure: 2, 4, 8, ... below the number of processors, and this number.
 std::vector<unsigned> thread_counts() {
   const unsigned processors = std::max(1U, std::thread::hardware_concurrency());
   std::vector<unsigned> counts;
@@ -205,7 +206,7 @@ std::vector<unsigned> thread_counts() {
   return counts;
 }
 
-/// Prints the times with more threads beside that with one, which comes first.
+/// Prints the times with more threads. The first entry is the time with one thread.
 ordered_json show_threads(const std::vector<unsigned>& threads, const std::vector<Repeated>& runs) {
   ordered_json scaling = ordered_json::array();
   for (std::size_t t = 1; t < threads.size(); ++t) {

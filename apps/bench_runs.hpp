@@ -1,4 +1,4 @@
-// What `gpumux bench` measures with: runs in processes of their own, and the traces that they read.
+// Measurements of `gpumux bench`: runs in child processes, and the traces that they read.
 #pragma once
 
 #include <cstdint>
@@ -22,32 +22,32 @@ struct Measured {
   std::uint64_t peak_memory_bytes = 0;  // of the whole process
 };
 
-/// Does `work` in a child process, so that its peak memory is its own. Throws InternalError that names `what`
-/// when the child does not end well; it has said why.
+/// Does `work` in a child process, so that the peak memory is that of `work` alone. If the child fails, it
+/// prints the reason, and this function throws UserError or InternalError with `what`.
 [[nodiscard]] Measured in_child(const std::string& what, const std::function<Measured()>& work);
 
 struct Repeated {
-  Measured fastest;             // other work on the host only ever adds
+  Measured fastest;             // other work on the host only adds time
   std::vector<double> seconds;  // of each run
 };
 
-/// Runs each of `works` so many times in a process of its own. They take turns, so that what else the host
-/// does meets all alike. Throws what in_child() throws.
+/// Runs each of `works` `repeats` times, each run in a child process. The works take turns, so that other
+/// work on the host affects all alike. Throws as in_child() does.
 [[nodiscard]] std::vector<Repeated> in_turns(const std::string& what,
                                              const std::vector<std::function<Measured()>>& works,
                                              unsigned repeats);
 
-/// Compact traces of the reference kernels in a temporary folder, for as long as it lives.
+/// Compact traces of the reference kernels in a temporary folder. The destructor removes the folder.
 class TraceFiles {
  public:
-  /// `blocks`: thread blocks of a trace on the whole v100; the scaling table divides it. Throws UserError
-  /// when no folder can be made.
+  /// `blocks`: thread blocks of a trace for the whole v100; the scaling table divides this number. Throws
+  /// UserError if the folder cannot be created.
   explicit TraceFiles(std::uint32_t blocks);
   ~TraceFiles();
   TraceFiles(const TraceFiles&) = delete;
   TraceFiles& operator=(const TraceFiles&) = delete;
   [[nodiscard]] std::uint32_t blocks() const { return blocks_; }
-  /// Made when it is asked for first.
+  /// Path of a trace, which is created at the first call.
   [[nodiscard]] const std::string& path(trace::ReferenceKernel kernel, std::uint32_t blocks);
 
  private:
@@ -56,15 +56,16 @@ class TraceFiles {
   std::map<std::pair<trace::ReferenceKernel, std::uint32_t>, std::string> paths_;
 };
 
-/// Runs `copies` applications of one trace together until the last has ended, in this process. Reading the
-/// trace is part of the time.
+/// Runs `copies` applications of one trace together until all have ended, in this process. The time includes
+/// reading the trace.
 [[nodiscard]] Measured run_trace(const std::string& path, std::uint32_t copies,
                                  const arch::MachineConfig& machine, const std::string& policy,
                                  unsigned threads);
 
-/// Cost of a warp instruction against the number of SMs and of applications that run together, printed; the
-/// same as JSON: {"sms": [...], "applications": [...], "applications_leftover": [...]}. The fastest of
-/// `repeats` runs counts. Of traces whose name, "trace-stream" for one, contains `only`.
+/// Measures and prints the cost of a warp instruction against the number of SMs, and against the number of
+/// applications that run together. Returns {"sms": [...], "applications": [...], "applications_leftover":
+/// [...]}. The fastest of `repeats` runs counts. `only`: measures traces whose name, such as "trace-stream",
+/// contains this text.
 [[nodiscard]] nlohmann::ordered_json bench_scaling(TraceFiles& traces, const std::string& only,
                                                    unsigned repeats);
 

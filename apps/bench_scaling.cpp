@@ -1,4 +1,5 @@
-// How the cost of a simulated warp instruction grows with the machine and with the number of applications.
+// Measures how the cost of a simulated warp instruction grows with the machine and with the number of
+// applications.
 #include <fmt/core.h>
 
 #include <array>
@@ -20,8 +21,8 @@ using trace::ReferenceKernel;
 constexpr std::array<std::uint32_t, 4> kSmCounts = {4, 16, 80, 132};
 constexpr std::array<std::uint32_t, 4> kAppCounts = {1, 2, 4, 8};
 
-/// v100 with another number of SMs and at least as many memory partitions for each of them; its hashes need a
-/// power of two.
+/// v100 with `sms` SMs, and at least as many memory partitions per SM as v100. The number of partitions is a
+/// power of two, which its hashes require.
 arch::MachineConfig sized_v100(std::uint32_t sms) {
   arch::MachineConfig config = arch::load_machine("v100");
   config.l2.partitions = std::bit_ceil((config.l2.partitions * sms + config.sms - 1) / config.sms);
@@ -33,7 +34,7 @@ double nanoseconds_per_instruction(const Measured& m) {
   return 1e9 * m.wall_seconds / static_cast<double>(m.warp_instructions);
 }
 
-/// Prints a row of costs, each with its ratio to the first, and returns it.
+/// Prints a row of costs, each with its ratio to the first cost, and returns the row.
 template <typename Counts, typename Measure>
 ordered_json row(const char* what, ReferenceKernel kernel, const Counts& counts, unsigned repeats,
                  const Measure& measure) {
@@ -82,7 +83,7 @@ nlohmann::ordered_json bench_scaling(TraceFiles& traces, const std::string& only
       kernels.push_back(kernel);
   const arch::MachineConfig v100 = arch::load_machine("v100");
   const auto blocks_for = [&](std::uint32_t sms) { return traces.blocks() * sms / v100.sms; };
-  // The files are made before anything is measured.
+  // Creates the trace files before anything is measured.
   for (const ReferenceKernel kernel : kernels) {
     for (const std::uint32_t sms : kSmCounts) (void)traces.path(kernel, blocks_for(sms));
     for (const std::uint32_t apps : kAppCounts) (void)traces.path(kernel, traces.blocks() / apps);

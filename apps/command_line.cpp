@@ -1,4 +1,4 @@
-// What all commands share: CLI11 with our messages, and result files.
+// Parts that all commands share: CLI11 with gpumux's messages, and result files.
 #include <fmt/core.h>
 #include <unistd.h>
 #include <cerrno>
@@ -24,7 +24,8 @@ namespace {
 
 namespace fs = std::filesystem;
 
-/// CLI11 only says that something was not expected.
+/// Reports unknown options with the nearest known one. CLI11 would only report that an argument was not
+/// expected.
 void check_option_names(const CLI::App& app, const Arguments& args) {
   std::vector<std::string> known;
   for (const CLI::Option* option : app.get_options()) {
@@ -40,12 +41,12 @@ void check_option_names(const CLI::App& app, const Arguments& args) {
   }
 }
 
-/// Help that says of each value what it is: `--threads 1..256`, `--baseline auto|off`, `--json FILE`.
+/// Formats help with the kind of each value: `--threads 1..256`, `--baseline auto|off`, `--json FILE`.
 class HelpFormatter : public CLI::Formatter {
  public:
   [[nodiscard]] std::string make_option_name(const CLI::Option* option, bool positional) const override {
     std::string name = CLI::Formatter::make_option_name(option, positional);
-    if (const std::size_t value = name.find('{'); value != std::string::npos) {  // a flag that may have one
+    if (const std::size_t value = name.find('{'); value != std::string::npos) {  // value is optional
       name = fmt::format("{}[={}]", name.substr(0, value), value_of(*option));
     }
     return name;
@@ -63,7 +64,8 @@ class HelpFormatter : public CLI::Formatter {
   }
 
  private:
-  /// CLI11 appends what its checks say of themselves: "UINT:INT in [1 - 256]", "TEXT:{auto,off}".
+  /// The values of an option, from CLI11's type name with its checks: "UINT:INT in [1 - 256]",
+  /// "TEXT:{auto,off}".
   static std::string value_of(const CLI::Option& option) {
     const std::string type = option.get_type_name();
     const std::string check = type.substr(std::min(type.size(), type.find(':') + 1));
@@ -97,7 +99,8 @@ bool parse(CLI::App& app, const Arguments& args) {
 }
 
 void check_apart(const std::vector<std::string>& results, const std::vector<std::string>& read) {
-  // Of files that do not exist yet, the folder is looked at.
+  // The canonical path of a file. For a file that does not exist yet, this is the path in its canonical
+  // folder.
   const auto name = [](const std::string& path) {
     std::error_code error;
     const fs::path whole = fs::weakly_canonical(fs::absolute(path), error);
@@ -143,21 +146,21 @@ void ResultFiles::add(std::string path, std::string content) {
 }
 
 void ResultFiles::write() const {
-  // All contents reach the disk before the first name appears.
+  // All contents are on disk before the first file appears under its name.
   const std::string suffix = fmt::format(".part.{}", ::getpid());
   std::vector<std::pair<const File*, std::string>> targets;
   for (const File& file : files_) {
     if (file.path == kStandardOutput) continue;
     if (const auto target = replaceable(file.path)) targets.emplace_back(&file, *target);
   }
-  std::deque<TemporaryName> temporaries;  // which do not move
+  std::deque<TemporaryName> temporaries;  // its elements must not move
   for (const auto& [file, target] : targets) temporaries.emplace_back(target + suffix);
   std::error_code error;
   try {
     for (const auto& [file, target] : targets) {
       try {
         write_file_atomically(target + suffix, file->content);
-      } catch (const UserError&) {  // says it of the temporary name
+      } catch (const UserError&) {  // it names the temporary file
         throw UserError({file->path}, fmt::format("cannot be written ({})", std::strerror(errno)));
       }
     }
@@ -172,7 +175,7 @@ void ResultFiles::write() const {
   }
   for (const File& file : files_) {
     if (file.path == kStandardOutput) {
-      std::fwrite(file.content.data(), 1, file.content.size(), stdout);  // looked at when the command ends
+      std::fwrite(file.content.data(), 1, file.content.size(), stdout);  // checked when the command ends
     } else if (!replaceable(file.path)) {
       write_file_atomically(file.path, file.content);
     }

@@ -1,5 +1,6 @@
-// The commands of the program and what they share. Each takes the arguments after its name and returns the
-// exit code; errors are thrown (see base/error.hpp) and become lines and exit codes in main.cpp.
+// The commands of the program, and what they share. Each command takes the arguments after its name and
+// returns the exit code. Errors are thrown (base/error.hpp); main.cpp turns them into messages and exit
+// codes.
 #pragma once
 
 #include <string>
@@ -30,28 +31,28 @@ int reproduce_command(const Arguments& args);
 int report_command(const Arguments& args);
 int cache_command(const Arguments& args);
 
-/// Plus the signal's number: the exit code of a command that a signal stopped in good order, as shells give
-/// it to those that a signal ended.
+/// Exit code of a command that a signal stopped in good order: this value plus the signal's number, as shells
+/// report for programs ended by a signal.
 inline constexpr int kEndedBySignal = 128;
 
-/// Parses with CLI11. False when help was asked for and shown. Throws UserError, with the nearest choice for
-/// an option that does not exist.
+/// Parses arguments with CLI11. False if help was requested and shown. Throws UserError, with the nearest
+/// choice for an unknown option.
 [[nodiscard]] bool parse(CLI::App& app, const Arguments& args);
 
-/// Throws UserError when one of the results is another one, or what the command reads; of a database, its
-/// companions too. Empty names are none.
+/// Throws UserError if two result files are the same, or if a result is a file that the command reads or a
+/// companion file of a database. Empty names are ignored.
 void check_apart(const std::vector<std::string>& results, const std::vector<std::string>& read);
 
-/// As the name of a result file: standard output. What a command prints there otherwise is left out then.
+/// The name of a result file for standard output. The command then prints nothing else there.
 inline constexpr const char* kStandardOutput = "-";
 
-/// Result files of a command: they appear together at the end, or not at all.
+/// Result files of a command, which appear together at the end, or not at all.
 class ResultFiles {
  public:
-  /// Throws UserError at once where the file could not be written later.
+  /// Throws UserError at once if the file could not be written later.
   static void check(const std::string& path);
   void add(std::string path, std::string content);
-  /// Throws UserError, and then leaves none of them behind.
+  /// Writes all files. On an error, throws UserError and leaves none of them.
   void write() const;
 
  private:

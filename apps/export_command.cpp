@@ -19,7 +19,7 @@
 namespace gpumux::cli {
 namespace {
 
-/// A file that appears when all of it is written, or not at all.
+/// An output file that appears when it is complete, or not at all.
 class Output {
  public:
   explicit Output(std::string path) : path_(std::move(path)), target_(replaceable(path_)) {
@@ -51,7 +51,7 @@ class Output {
     throw UserError({path_}, fmt::format("cannot be written ({})", std::strerror(errno)));
   }
   std::string path_;
-  std::optional<std::string> target_;  // of the rename
+  std::optional<std::string> target_;  // target of the rename
   std::optional<TemporaryName> temporary_;
   std::string written_;
   std::FILE* file_ = nullptr;
@@ -73,7 +73,7 @@ int export_command(const Arguments& args) {
   app.add_flag("--json", json, "one object per run, with its whole result [when FILE ends in .json]");
   app.add_flag("--cpus", cpus, "with CSV: one line per CPU core of each run that has a program instead");
   if (!parse(app, args)) return 0;
-  if (!csv && !json) {  // as the file's name says
+  if (!csv && !json) {  // by the ending of the file's name
     csv = file.ends_with(".csv");
     json = file.ends_with(".json");
   }

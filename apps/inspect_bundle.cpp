@@ -1,5 +1,5 @@
-// gpumux inspect BUNDLE: its modules, memory, copies and launches; launches of the same kernel and shape
-// together.
+// gpumux inspect BUNDLE: its modules, memory, copies and launches. Launches of the same kernel and shape are
+// shown as one.
 #include <fmt/core.h>
 
 #include <algorithm>
@@ -23,7 +23,7 @@ namespace {
 
 using nlohmann::ordered_json;
 
-/// How many, and their bytes.
+/// Number of operations, and their bytes.
 struct Count {
   std::uint64_t number = 0;
   std::uint64_t bytes = 0;
@@ -41,7 +41,7 @@ struct Module {
   std::shared_ptr<const emulator::CompiledModule> compiled;
 };
 
-/// Launches that differ in their parameters and streams alone.
+/// Launches that differ only in parameters and streams.
 struct Launches {
   bundle::Launch first;
   std::uint64_t number = 0;
@@ -194,7 +194,7 @@ class Contents {
   std::shared_ptr<const bundle::Bundle> bundle_;
   const arch::MachineConfig& machine_;
   std::vector<Module> modules_;
-  std::map<std::pair<std::uint32_t, std::string>, std::uint32_t> registers_;  // of the program's machine code
+  std::map<std::pair<std::uint32_t, std::string>, std::uint32_t> registers_;  // of this program's code
   std::vector<bundle::Allocate> allocations_;
   std::map<Address, std::uint64_t> live_;
   std::uint64_t allocated_ = 0;
@@ -207,7 +207,7 @@ class Contents {
   std::uint64_t textures_ = 0;
   std::uint64_t host_ns_ = 0;
   std::vector<Launches> launches_;
-  std::map<Shape, std::size_t> same_;  // looked up only
+  std::map<Shape, std::size_t> same_;  // for lookups only
 };
 
 void print(const ordered_json& d) {

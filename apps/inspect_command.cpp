@@ -41,7 +41,7 @@ struct Program {
   std::string name;
   std::string ptx;
   std::string file;
-  std::vector<Subject> subjects;  // empty: all kernels of the file
+  std::vector<Subject> subjects;  // empty: all kernels in the file
 };
 
 Program builtin_program(const std::string& text) {
@@ -79,7 +79,7 @@ Program file_program(const std::string& text) {
   return program;
 }
 
-/// What an execution says of a kernel's points; `kernel`: null if it was not launched.
+/// Results of an execution for a kernel's hazard points. `kernel`: null if the kernel was not launched.
 ordered_json executed_json(const isa::Module& module, const isa::Function& code,
                            const experiment::ExecutedKernel* kernel) {
   if (kernel == nullptr) return nullptr;

@@ -28,7 +28,7 @@ ordered_json points_json(const isa::Module& module, const isa::Function& code) {
   return points;
 }
 
-/// Points of the same line and reason, which unrolling has made several of, once.
+/// Prints points of the same line and reason once. Unrolling can make several points of one.
 void print_idempotence(const ordered_json& idempotence) {
   const std::size_t points = idempotence["points"].size();
   fmt::print("  idempotent     {}\n", idempotence["idempotent"].get<bool>() ? "yes"

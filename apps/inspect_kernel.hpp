@@ -1,4 +1,4 @@
-// What `inspect` says of a kernel of PTX.
+// The parts of `inspect` for a kernel of PTX.
 #pragma once
 
 #include <cstdint>
@@ -12,7 +12,7 @@
 
 namespace gpumux::cli {
 
-/// A kernel with how it is launched, where that is known.
+/// A kernel, and its launch if known.
 struct Subject {
   std::string kernel;
   std::optional<Dim3> grid;
@@ -21,11 +21,12 @@ struct Subject {
   workload::BlockMetadata metadata;
 };
 
-/// Its figures, and what depends on the machine and the launch. Of a kernel that cannot be compiled, "error".
+/// The kernel's figures, and values that depend on machine and launch. For a kernel that cannot be compiled:
+/// "error".
 [[nodiscard]] nlohmann::ordered_json describe_kernel(const Subject& subject, const isa::Module& module,
                                                      const emulator::KernelInfo& kernel,
                                                      const arch::MachineConfig& machine);
-/// The same as text.
+/// Prints the document of describe_kernel() as text.
 void print_kernel(const nlohmann::ordered_json& kernel);
 [[nodiscard]] std::string disassembly(const emulator::CompiledModule& module, const isa::Function& code);
 

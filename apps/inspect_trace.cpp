@@ -1,4 +1,4 @@
-// gpumux inspect TRACE: the launches of a trace, those of the same kernel and shape together.
+// gpumux inspect TRACE: the launches of a trace. Launches of the same kernel and shape are shown as one.
 #include <fmt/core.h>
 
 #include <algorithm>
@@ -68,7 +68,7 @@ void print_trace_kernel(const ordered_json& k) {
 void inspect_trace(const std::string& path, const arch::MachineConfig& machine, bool disassemble, bool json) {
   const auto opened = trace::load_trace(path);
   ordered_json kernels = ordered_json::array();
-  std::map<std::string, std::size_t> same;  // what launches have in common -> index
+  std::map<std::string, std::size_t> same;  // index of the first of equal launches
   for (const trace::Launch& launch : opened->launches()) {
     ordered_json kernel = describe(*opened, launch, machine, disassemble);
     const std::string key = dump_json(kernel);

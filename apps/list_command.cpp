@@ -88,7 +88,7 @@ ordered_json block_schedulers_json() { return level_json(policy::block_scheduler
 ordered_json core_controls_json() { return level_json(policy::core_controls()); }
 ordered_json concurrency_controls_json() { return level_json(policy::concurrency_controls()); }
 
-/// Null when it was not measured.
+/// The usual run of an application; null if it was not measured.
 ordered_json usual_run_json(const std::string& app) {
   const std::optional<UsualRun> run = usual_run(app);
   if (!run) return nullptr;
@@ -100,7 +100,7 @@ ordered_json usual_run_json(const std::string& app) {
           {"ends", run->ends}};
 }
 
-/// In its usual run; empty: that was not measured.
+/// The application's class in its usual run; empty if it was not measured.
 std::string class_of(const std::string& app) {
   const std::optional<UsualRun> run = usual_run(app);
   if (!run) return "";
@@ -187,7 +187,7 @@ void print_policies(const ordered_json& list) {
   }
 }
 
-/// What every policy takes besides its own settings.
+/// Prints the settings that every policy takes in addition to its own.
 void print_levels() {
   fmt::print("{:<12} take ,warps={}, the warp scheduler instead of the machine's,\n", "all",
              arch::warps_choices());
@@ -216,7 +216,7 @@ void print_levels() {
   }
 }
 
-/// A line each.
+/// Prints one line per application.
 void print_apps(const ordered_json& list) {
   std::size_t names = 0;
   for (const ordered_json& app : list) names = std::max(names, app["name"].get<std::string>().size());
@@ -272,15 +272,15 @@ void print_experiments(const ordered_json& list) {
   }
 }
 
-/// The machine with every key's value, as a file that `--machine` takes.
+/// Prints the machine with the values of all keys, as a file for `--machine`.
 void print_toml(const std::string& name) {
   std::fputs(arch::to_toml(arch::load_machine(name)).c_str(), stdout);
 }
 
 bool is_pattern(const std::string& name) { return name.find_first_of("*?[") != std::string::npos; }
 
-/// Leaves the entry of this name alone, or those that a pattern with * and ? is right for. Throws UserError
-/// when there is none.
+/// Keeps only the entry with this name, or the entries that match a pattern with * and ?. Throws UserError if
+/// there is none.
 void keep_named(ordered_json& list, const std::string& what, const std::string& name) {
   std::vector<std::string> known;
   if (is_pattern(name)) {

@@ -1,4 +1,4 @@
-// --machine and --set.
+// The options --machine and --set.
 #pragma once
 
 #include <string>
@@ -8,8 +8,8 @@
 
 namespace gpumux::cli {
 
-/// arch::load_machine(). What a user's own file or settings say that cannot all hold is told on standard
-/// error; a preset repeats its source.
+/// Loads a machine with arch::load_machine(). For a user's own file or settings, prints warnings about
+/// contradictory values on standard error. A preset follows its source and gives no warnings.
 [[nodiscard]] arch::MachineConfig machine_of(const std::string& name,
                                              const std::vector<std::string>& settings);
 

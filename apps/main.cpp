@@ -1,5 +1,5 @@
-// gpumux: simulates how kernels behave when they share a GPU. Exit codes: 0 fine; 1 a fault of gpumux itself;
-// 2 the user's input is wrong; 3 the simulated program is at fault.
+// gpumux: simulates how kernels behave when they share a GPU. Exit codes: 0 success; 1 a fault of gpumux
+// itself; 2 wrong input of the user; 3 a fault of the simulated program.
 #include <fcntl.h>
 #include <fmt/core.h>
 #include <unistd.h>
@@ -79,7 +79,7 @@ int dispatch(Arguments args) {
   if (command == "capture") return capture_command(std::move(args));
   if (command == "record-cpu") return record_cpu_command(std::move(args));
   if (command == "sweep") return sweep_command(args);
-  if (command == "task") return task_command(args);  // for job arrays; no command for people
+  if (command == "task") return task_command(args);  // for job arrays, not for people
   if (command == "export") return export_command(args);
   if (command == "reproduce") return reproduce_command(args);
   if (command == "report") return report_command(args);
@@ -94,8 +94,9 @@ int dispatch(Arguments args) {
 
 void print_error(const std::string& text) { say(error_line(text, wants_colour(STDERR_FILENO)) + "\n"); }
 
-/// A closed standard stream would lend its number to the first file that is opened, and what is printed would
-/// go there. With these in its place, reading finds an end, and printing to standard output fails.
+/// Opens /dev/null for closed standard streams. Otherwise the first file that is opened would get the
+/// stream's number, and output would go there. With these streams, reads find an end of file, and writes to
+/// standard output fail.
 void fill_standard_streams() {
   for (const int stream : {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO}) {
     if (::fcntl(stream, F_GETFD) == -1 && errno == EBADF) {
@@ -104,7 +105,7 @@ void fill_standard_streams() {
   }
 }
 
-/// What was printed may be in a buffer still.
+/// Flushes standard output, which may still be in a buffer. Throws UserError if it cannot be written.
 void finish_output() {
   errno = 0;
   const bool flushed = std::fflush(stdout) == 0;
@@ -113,8 +114,8 @@ void finish_output() {
                               errno == 0 ? "" : fmt::format(" ({})", std::strerror(errno))));
 }
 
-/// Policies, applications and the like register themselves before main(), where nobody catches what is thrown
-/// for want of memory.
+/// Reports lack of memory before main(), where policies and applications register themselves and no code
+/// catches exceptions.
 [[gnu::constructor(101)]] void end_without_memory() {
   std::set_new_handler([] {
     constexpr std::string_view kText =
@@ -131,7 +132,7 @@ int main(int argc, char** argv) {
   using namespace gpumux;
   std::set_new_handler(nullptr);
   cli::fill_standard_streams();
-  std::signal(SIGXFSZ, SIG_IGN);  // a file beyond the user's limit is an error like a full disk
+  std::signal(SIGXFSZ, SIG_IGN);  // a file beyond the user's limit is an error, like a full disk
   remove_temporaries_on_signals();
   try {
     const int code = cli::dispatch({argv + 1, argv + argc});
@@ -139,7 +140,7 @@ int main(int argc, char** argv) {
     return code;
   } catch (...) {
     Failure failure = current_failure();
-    // What prints does not know where to.
+    // The printing library does not know which file it wrote to.
     constexpr std::string_view kPrinting = "error: cannot write to file";
     if (failure.text.starts_with(kPrinting) && std::ferror(stdout) != 0)
       failure.text.replace(0, kPrinting.size(), "error: standard output cannot be written");

@@ -1,4 +1,4 @@
-// What papers print of an application beside ours, for `inspect` and for a run of the application alone.
+// Columns that papers print of an application, and ours, for `inspect` and for isolated runs.
 #pragma once
 
 #include <cstddef>
@@ -11,15 +11,15 @@
 
 namespace gpumux::cli {
 
-/// Two lines under a heading for each table that has `app`, as typed, and an empty line before each; nothing
-/// for other applications. `alone`: a finished run of it alone on the machine; nullptr leaves ours of what
-/// has to be measured out.
+/// For each paper's table with `app` (as typed): an empty line, a heading, and the lines of gpumux and the
+/// paper; empty for other applications. `alone`: a completed isolated run on the machine; nullptr: columns
+/// that must be measured have no value of ours.
 [[nodiscard]] std::string paper_columns_text(const std::string& app, const arch::MachineConfig& machine,
                                              const experiment::RunResult* alone,
                                              std::optional<std::size_t> width, bool colour);
-/// The same as members of a document, KEY: {"ours": {MEMBER: value}, "paper": {MEMBER: value}}. Without a
-/// run, "ours" lacks what has to be measured; with one, it has null for what did not come of it, and tables
-/// that are not for results are left out.
+/// Adds the tables as members of a document, KEY: {"ours": {MEMBER: value}, "paper": {MEMBER: value}}.
+/// Without a run, "ours" has no measured columns. With a run, measured columns without a value are null, and
+/// tables that are not for results are left out.
 void add_paper_columns(nlohmann::ordered_json& document, const std::string& app,
                        const arch::MachineConfig& machine, const experiment::RunResult* alone);
 

@@ -18,7 +18,7 @@
 namespace gpumux::cli {
 namespace {
 
-/// `name`: by which results and messages call it.
+/// Describes a program. `name`: for results and messages.
 std::shared_ptr<const program::Program> make_program(std::vector<std::string> command,
                                                      const std::string& name, bool stops_at_errors,
                                                      bool in_shell = false) {
@@ -31,7 +31,7 @@ std::shared_ptr<const program::Program> make_program(std::vector<std::string> co
   return std::make_shared<const program::Program>(std::move(of));
 }
 
-/// `text`: as typed.
+/// The application for a program. `text`: as typed.
 ProgramApp program_app(std::shared_ptr<const program::Program> program, const std::string& text) {
   ProgramApp app;
   app.program = std::move(program);
@@ -50,7 +50,7 @@ std::string file_name(const std::string& program) {
   return std::filesystem::path(program).filename().string();
 }
 
-/// The system starts it by itself. (A shell makes commands of its own of a file without this.)
+/// True if the system can start the file itself. A shell would interpret other files as shell commands.
 bool can_be_started(const std::string& path) {
   std::ifstream file(path, std::ios::binary);
   std::array<char, 4> first{};
@@ -62,8 +62,8 @@ bool can_be_started(const std::string& path) {
          text.starts_with("#!");
 }
 
-/// Of a command of a shell: its first word says what it is called. Where the shell would merely start a
-/// program, it is left out, so that the program ends in the same way as one after the dashes.
+/// The application for a shell command, named after its first word. If the shell would only start a program,
+/// the program is started directly, so that it ends in the same way as a program after `--`.
 ProgramApp shell_app(const std::string& text, bool stops_at_errors) {
   const std::size_t first = text.find_first_not_of(' ');
   if (first == std::string::npos)

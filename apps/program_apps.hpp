@@ -17,17 +17,17 @@ struct ProgramApp {
   std::shared_ptr<const program::Program> program;
 };
 
-/// Takes each --app with its text, which a shell reads, and what follows a `--` out of `args`; in this order.
-/// And --stop-at-errors, which holds for all of them. Throws UserError for those without a program, and when
-/// there is no such program.
+/// Takes the CUDA programs out of `args`: each --app with its shell command, then the program after `--`, in
+/// this order. Also takes --stop-at-errors, which applies to all programs. Throws UserError for an option
+/// without a program, and for programs that do not exist.
 [[nodiscard]] std::vector<ProgramApp> take_programs(Arguments& args);
 
-/// What follows the `--`, its name for messages, and where it finds the run-time library. `usage`: of the
-/// command, where there is no program. Throws UserError then, and when it does not exist.
+/// The program after `--`. `usage`: of the command, for the error if there is no program. Throws UserError
+/// then, and if the program does not exist.
 [[nodiscard]] std::shared_ptr<const program::Program> program_after_dashes(
     const std::vector<std::string>& dashes_and_program, const std::string& usage, bool stops_at_errors);
 
-/// After the run: says on standard error what a user would wonder about, and returns the first exit code of a
+/// Reports surprising outcomes of programs on standard error, after the run. Returns the first exit code of a
 /// program that is not 0.
 int report_programs(const std::vector<ProgramApp>& programs);
 

@@ -1,4 +1,4 @@
-// --races[=MODE] of the commands that execute kernels (docs/races.md).
+// The option --races[=MODE] of commands that execute kernels (docs/races.md).
 #pragma once
 
 #include <CLI/CLI.hpp>
@@ -10,7 +10,7 @@
 
 namespace gpumux::cli {
 
-/// Pairs of instructions that are shown; the result file has all.
+/// Number of instruction pairs that are shown. The result file has all.
 inline constexpr std::size_t kRaceLines = 20;
 
 inline void add_races_option(CLI::App& app, std::string& text) {
@@ -21,7 +21,7 @@ inline void add_races_option(CLI::App& app, std::string& text) {
       ->check(CLI::IsMember({"lockstep", "warp"}));
 }
 
-/// Of what add_races_option() has read.
+/// The mode that add_races_option() has read; nothing without the option.
 [[nodiscard]] inline std::optional<emulator::RaceMode> race_mode(const std::string& text) {
   if (text.empty()) return std::nullopt;
   return text == "warp" ? emulator::RaceMode::Warp : emulator::RaceMode::Lockstep;

@@ -18,7 +18,7 @@
 namespace gpumux::cli {
 namespace {
 
-/// Beside this program, as it is built, or where it is installed.
+/// Path of the recorder: beside this program (as built), or where it is installed.
 std::string find_recorder() {
   std::error_code error;
   const std::filesystem::path folder = std::filesystem::read_symlink("/proc/self/exe", error).parent_path();
@@ -31,10 +31,10 @@ std::string find_recorder() {
                   (folder / "gpumux_recorder.so").string()));
 }
 
-/// QEMU loads plugins; one that is linked statically cannot.
+/// True if QEMU can load plugins. A statically linked QEMU cannot.
 bool qemu_takes_plugins() {
   const std::unique_ptr<FILE, int (*)(FILE*)> help(::popen("qemu-x86_64 -help 2>/dev/null", "r"), ::pclose);
-  if (!help) return true;  // its start says what is wrong
+  if (!help) return true;  // starting QEMU will report the error
   std::string text;
   std::array<char, 4096> piece{};
   while (const std::size_t size = std::fread(piece.data(), 1, piece.size(), help.get()))
@@ -42,7 +42,7 @@ bool qemu_takes_plugins() {
   return text.empty() || text.find("-plugin") != std::string::npos;
 }
 
-/// A value among the settings of an option of QEMU, which commas part.
+/// Escapes a value in a QEMU option, whose settings are separated by commas.
 std::string escaped(const std::string& value) {
   std::string text;
   for (const char c : value) text += c == ',' ? std::string(",,") : std::string(1, c);

@@ -26,7 +26,7 @@ int report_command(const Arguments& args) {
   read.push_back(db);
   check_apart({file}, read);
   ResultFiles files;
-  {  // closed before it is written: whoever reads standard output may end the program
+  {  // closed before writing, because a reader of standard output may end the program
     database::Connection connection(db, database::Access::Read);
     database::reading(db, [&] { files.add(file, report::report(connection, reproductions)); });
   }

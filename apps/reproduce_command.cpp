@@ -75,13 +75,13 @@ bool read_reproduce_options(const Arguments& args, ReproduceOptions& options) {
   return true;
 }
 
-/// An experiment and what it needs; no plan where it does not have the scale.
+/// An experiment and its plan; no plan if the experiment does not have the scale.
 struct Task {
   reproduce::Experiment experiment;
   std::optional<sweep::SweepPlan> plan;
 };
 
-/// All of it is read, and known to be right, before the first run.
+/// Reads and checks all experiments before the first run.
 std::vector<Task> read_tasks(std::vector<reproduce::Experiment> experiments, const std::string& scale) {
   std::vector<Task> tasks;
   std::vector<std::string> scales;
@@ -101,11 +101,12 @@ std::vector<Task> read_tasks(std::vector<reproduce::Experiment> experiments, con
   return tasks;
 }
 
-/// False when a signal stopped it. `exit_code`: of the gravest failure, or of the signal.
+/// Executes the runs of all experiments. False if a signal stopped it. `exit_code`: of the gravest failure,
+/// or of the signal.
 bool work_off(const ReproduceOptions& options, const std::vector<Task>& tasks,
               std::vector<reproduce::ExperimentResult>& results, int& exit_code) {
   database::ResultStore store(options.db);
-  std::set<std::string> planned;  // sweeps: experiments may share one
+  std::set<std::string> planned;  // paths of sweeps, which experiments may share
   for (const Task& task : tasks) {
     if (!task.plan) {
       results.push_back(reproduce::not_measured(task.experiment, options.scale));

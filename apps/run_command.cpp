@@ -91,7 +91,8 @@ struct RunOptions {
   double alpha = 0.5;
 };
 
-/// Nothing for an empty text. (CLI11 would take -1 for a large unsigned number.)
+/// Parses a whole number of at least `low`; nothing for an empty text. (CLI11 would read -1 as a large
+/// unsigned number.)
 std::optional<std::uint64_t> whole_number(const char* option, const std::string& text, std::uint64_t low) {
   if (text.empty()) return std::nullopt;
   const std::optional<std::uint64_t> value = parse_count(text);
@@ -108,7 +109,7 @@ std::vector<std::string> policy_names() {
   return names;
 }
 
-/// False when help was shown. `has_programs`: there are some beside the APPs.
+/// Reads the options of `run`. False if help was shown. `has_programs`: there are programs besides the APPs.
 bool read_run_options(Arguments args, bool has_programs, RunOptions& options,
                       std::vector<experiment::AppArguments>& apps) {
   CLI::App app("Simulates applications that share a GPU.", "gpumux run");
@@ -122,7 +123,7 @@ bool read_run_options(Arguments args, bool has_programs, RunOptions& options,
   std::string cpu_instructions;
   const CLI::Validator not_empty(
       [](const std::string& text) { return std::string(text.empty() ? "must not be empty" : ""); }, "");
-  std::vector<std::string> programs;  // for the help alone; take_programs() has them by then
+  std::vector<std::string> programs;  // only for the help; take_programs() has taken the programs
   app.add_option("--app", programs,
                  "a CUDA program with its arguments, as a shell reads them; may be repeated")
       ->type_name("'PROGRAM ARGUMENTS'");
@@ -131,7 +132,7 @@ bool read_run_options(Arguments args, bool has_programs, RunOptions& options,
       "--stop-at-errors", stop_at_errors,
       "a fault of a CUDA program's kernel ends the run; without this option the program's calls return "
       "the error, as on a GPU, and accesses outside of allocations pass within pages of 2 MB");
-  std::vector<std::string> positional;  // for the help alone; take_apps() has them by then
+  std::vector<std::string> positional;  // only for the help; take_apps() has taken the applications
   app.add_option("APP", positional, "applications to run together, or one WORKLOAD.toml");
   CLI::Option* machine_option =
       app.add_option("--machine", machine,
@@ -247,7 +248,7 @@ bool read_run_options(Arguments args, bool has_programs, RunOptions& options,
   return true;
 }
 
-/// A workload file gives what the options leave open. Returns the folder of its paths.
+/// Reads a workload file for values that the options do not give. Returns the folder of its relative paths.
 std::string read_workload_file(const std::string& path, RunOptions& options,
                                std::vector<experiment::AppArguments>& apps) {
   experiment::WorkloadFile workload = experiment::read_workload(path);
@@ -276,7 +277,7 @@ std::vector<Report> run_all(experiment::RunSpec spec, const RunOptions& options,
                           [&](const std::string& name) { return progress.line(name, spec.cycles); });
   }
   std::vector<Report> reports;
-  std::map<std::string, std::vector<double>> baselines;  // by warp scheduler, which baselines share
+  std::map<std::string, std::vector<double>> baselines;  // by warp scheduler
   std::vector<double> cpu_baselines;                     // of CPU cores with a program
   for (const policy::PolicyChoice& choice : policies) {
     spec.policy = choice;
@@ -285,10 +286,10 @@ std::vector<Report> run_all(experiment::RunSpec spec, const RunOptions& options,
     report.result = experiment::simulate(spec);
     if (spec.timeline) {
       report.timeline = experiment::timeline_json(report.result, spec.machine.clocks.core);
-      report.result.timeline.reset();  // it may be large
+      report.result.timeline.reset();  // may be large
     }
     if (options.baseline == "auto" && spec.apps.size() == 1 && spec.cpus.empty()) {
-      report.isolated = {report.result.apps.front().ipc()};  // alone, it is its own baseline
+      report.isolated = {report.result.apps.front().ipc()};  // an isolated run is its own baseline
     } else if (options.baseline == "auto") {
       const auto [known, missing] = baselines.try_emplace(choice.warps);
       if (missing) {
@@ -317,7 +318,7 @@ std::vector<Report> run_all(experiment::RunSpec spec, const RunOptions& options,
   return reports;
 }
 
-/// With what papers print of an application that runs alone.
+/// The result document. For a single application, with the columns that papers print of it.
 std::string result_json(const Report& report, const arch::MachineConfig& machine) {
   const experiment::RunResult& result = report.result;
   nlohmann::ordered_json document = experiment::result_document(result, report.isolated, report.metrics);
@@ -325,7 +326,7 @@ std::string result_json(const Report& report, const arch::MachineConfig& machine
   return experiment::with_series(experiment::json_text(document), experiment::series_document(result));
 }
 
-/// One document, or a list of as many as there are policies.
+/// One document or, with several policies, a list of documents.
 std::string results_json(const std::vector<Report>& reports, const arch::MachineConfig& machine) {
   std::string text;
   for (const Report& report : reports) {
@@ -337,8 +338,8 @@ std::string results_json(const std::vector<Report>& reports, const arch::Machine
   return text + "]\n";
 }
 
-/// The policies of "even,ws-dmil" and "even,warps=lrr,ws:window=5000": what a comma separates is a setting
-/// when it has a '=' and no ':' before it.
+/// The policies in texts such as "even,ws-dmil" and "even,warps=lrr,ws:window=5000". A part after a comma is
+/// a setting if it has '=' and no ':' before it.
 std::vector<std::string> expand_policies(const std::vector<std::string>& texts) {
   std::vector<std::string> policies;
   for (const std::string& text : texts) {
@@ -396,7 +397,8 @@ void write_results(const RunOptions& options, const std::vector<Report>& reports
   files.write();
 }
 
-/// What a run of a CUDA program cannot do. It may write to the terminal at any time, where progress would be.
+/// Throws UserError for options that do not work with CUDA programs. A program may write to the terminal at
+/// any time, so progress is off.
 void check_program(const ProgramApp& app, RunOptions& options) {
   const std::string& name = app.spec.name;
   if (options.verify)
@@ -410,7 +412,7 @@ void check_program(const ProgramApp& app, RunOptions& options) {
   if (options.progress == ProgressMode::Auto) options.progress = ProgressMode::Off;
 }
 
-/// What a run that comes from a database cannot do.
+/// Throws UserError for options that do not work with --db.
 void check_database(const RunOptions& options, const experiment::Applications& apps) {
   if (!options.races.empty())
     throw UserError("--races needs a simulation, and --db may have the run already; give one of them");

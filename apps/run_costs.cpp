@@ -16,7 +16,7 @@ double seconds_since(std::chrono::steady_clock::time_point begin) {
   return std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
 }
 
-/// Its first `seconds` alone.
+/// Measures an application alone for at most `seconds`.
 RunCosts::Alone measure(const experiment::RunSpec& run, std::size_t app, double seconds) {
   experiment::RunSpec spec;
   spec.machine = run.machine;
@@ -28,8 +28,8 @@ RunCosts::Alone measure(const experiment::RunSpec& run, std::size_t app, double 
   const auto begin = std::chrono::steady_clock::now();
   std::optional<double> setup;
   bool stopped = false;
-  // It begins with cycles that cost nothing, of launches and copies: the second half of the time says what
-  // others do.
+  // The first cycles, of launches and copies, cost almost no time, so the second half of the time gives the
+  // cost of further cycles.
   std::optional<std::pair<Cycle, double>> half;
   spec.stop = [&](Cycle cycle) {
     const double now = seconds_since(begin);
@@ -41,7 +41,7 @@ RunCosts::Alone measure(const experiment::RunSpec& run, std::size_t app, double 
   experiment::RunResult result;
   try {
     result = experiment::simulate_under(spec, policy::create(spec.policy));
-  } catch (const UserError&) {  // its runs fail, which the sweep itself says
+  } catch (const UserError&) {  // the sweep itself reports the failure
     cost.cycles = 0;
     return cost;
   } catch (const SimulationFault&) {
@@ -78,8 +78,8 @@ const RunCosts::Alone& RunCosts::alone(const experiment::RunSpec& run, std::size
 std::optional<double> RunCosts::of(const experiment::RunSpec& run) {
   if (!run.cpus.empty()) return std::nullopt;
   double setup = 0;
-  double pace = 0;  // the slowest to simulate sets it
-  double own = 0;   // cycles that the longest would take alone
+  double pace = 0;  // of the application that is slowest to simulate
+  double own = 0;   // cycles of the longest application alone
   bool all_end = true;
   for (std::size_t i = 0; i < run.apps.size(); ++i) {
     const experiment::AppSpec& app = run.apps[i];
@@ -95,7 +95,7 @@ std::optional<double> RunCosts::of(const experiment::RunSpec& run) {
     all_end = all_end && cycles;
     own = std::max(own, cycles.value_or(0));
   }
-  // Each other takes some of what the machine can do.
+  // Each further application takes a part of the machine's throughput.
   const double slowdown = 1 + 0.5 * (static_cast<double>(run.apps.size()) - 1);
   double cycles = own * slowdown;
   if (run.cycles != 0) {
@@ -105,7 +105,7 @@ std::optional<double> RunCosts::of(const experiment::RunSpec& run) {
   } else if (!all_end) {
     return std::nullopt;
   }
-  // Who ends earlier starts again, with new inputs.
+  // An application that ends before the others starts again, with new inputs.
   for (std::size_t i = 0; i < run.apps.size(); ++i) {
     const Alone& of = alone(run, i);
     if (of.cycles && *of.cycles > 0 && !run.apps[i].arrivals.requests())

@@ -1,4 +1,4 @@
-// What runs will take on this computer, from short runs of their applications alone.
+// Estimates the time of runs on this computer, from short runs of their applications alone.
 #pragma once
 
 #include <cstddef>
@@ -13,19 +13,19 @@ namespace gpumux::cli {
 
 class RunCosts {
  public:
-  /// Of an application alone on a machine, by one core.
+  /// Cost of an isolated application on a machine, on one core of this computer.
   struct Alone {
-    double setup_seconds = 0;  // until its first cycle: inputs are made, kernels compiled
+    double setup_seconds = 0;  // until the first cycle: making inputs, compiling kernels
     double seconds_per_cycle = 0;
     double thread_instructions_per_cycle = 0;
     std::optional<double>
         cycles;  // until it ends; nothing: it is too long to be tried, and was never measured
   };
-  /// Each application is simulated for `seconds` at most.
+  /// `seconds`: the longest simulation of each application.
   explicit RunCosts(double seconds) : seconds_(seconds) {}
-  /// Seconds of one core. Nothing where that cannot be known: of CPU programs, of live programs, and up to
-  /// the end of an application whose length nobody knows or of a list of requests. Applications that fail
-  /// take no time.
+  /// Estimated seconds of a run on one core. Nothing if unknown: for CPU programs, live programs, and runs to
+  /// the end of a list of requests or of an application of unknown length. Applications that fail count as no
+  /// time.
   [[nodiscard]] std::optional<double> of(const experiment::RunSpec& run);
 
  private:

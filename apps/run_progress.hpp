@@ -1,4 +1,4 @@
-// How far simulations are, for commands that make one after another.
+// Progress of simulations, for commands that run one after another.
 #pragma once
 
 #include <fmt/core.h>
@@ -12,12 +12,12 @@
 
 namespace gpumux::cli {
 
-/// Progress of one simulation after another.
+/// Shows the progress of consecutive simulations.
 class Progress {
  public:
   explicit Progress(ProgressMode mode) : line_(mode) {}
-  /// RunSpec::progress of runs of so many cycles (0: nobody knows), one after another; nothing where nobody
-  /// looks.
+  /// RunSpec::progress for consecutive runs of `limit` cycles each (0: unknown); empty if progress is not
+  /// shown.
   [[nodiscard]] std::function<void(Cycle)> line(const std::string& what, Cycle limit) {
     if (!line_.shown()) return {};
     return [this, what, limit, begin = Clock::now(), last = Cycle{0}](Cycle now) mutable {

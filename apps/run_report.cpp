@@ -41,13 +41,13 @@ std::string verified_line(bool verified) {
   return verified ? "verified: every completed run matched its reference\n" : "";
 }
 
-/// What the columns mean that a newcomer could take for something else.
+/// Explains columns that newcomers could misunderstand.
 std::string words_line(const experiment::RunResult& result, std::string_view more) {
   return fmt::format("IPC: thread instructions per core cycle of all {} SMs\n{}words: docs/glossary.md\n",
                      result.sms, more);
 }
 
-/// What the policy has decided, where it divides SMs.
+/// The policy's division of SMs, if any.
 std::string partition_line(const experiment::RunResult& result) {
   std::string out;
   for (const policy::Report::Number& n : result.policy_report.numbers) {
@@ -62,7 +62,7 @@ std::string partition_line(const experiment::RunResult& result) {
   return out.empty() ? out : out + "\n";
 }
 
-/// How long SMs took to change hands.
+/// Latency of preemptions.
 std::string preemption_line(const experiment::RunResult& result) {
   const auto value = [&](std::string_view name) -> std::optional<double> {
     for (const policy::Report::Number& n : result.policy_report.numbers)
@@ -87,7 +87,7 @@ std::string preemption_line(const experiment::RunResult& result) {
   return out + "\n";
 }
 
-/// What became of the requests of applications that have such.
+/// Requests of the applications that have requests.
 std::string request_lines(const experiment::RunResult& result) {
   std::string out;
   for (const experiment::AppResult& app : result.apps) {
@@ -106,7 +106,7 @@ std::string request_lines(const experiment::RunResult& result) {
   return out;
 }
 
-/// Goals, whether they were reached, and why not.
+/// Goals: whether they were reached, and why not.
 std::string goal_lines(const experiment::RunResult& result) {
   std::string out;
   for (std::size_t i = 0; i < result.apps.size(); ++i) {
@@ -128,7 +128,7 @@ std::string goal_lines(const experiment::RunResult& result) {
   return out;
 }
 
-/// Parts of at least a percent, the greatest first.
+/// Energy by component, for components of at least a percent, largest first.
 std::string energy_lines(const experiment::RunResult& result) {
   if (!result.energy) return "";
   const experiment::Energy& energy = *result.energy;
@@ -158,7 +158,7 @@ std::string energy_lines(const experiment::RunResult& result) {
   return out + "\n";
 }
 
-/// Why an application's IPC is 0, where the run is too short for anything else.
+/// Explains an IPC of 0 if the run is too short for any kernel to start.
 std::string launch_lines(const experiment::RunResult& result, const View& view) {
   std::string out;
   if (result.cycles > view.launch_latency) return out;
@@ -172,7 +172,7 @@ std::string launch_lines(const experiment::RunResult& result, const View& view) 
   return out;
 }
 
-/// What there is to say of a run beside its row in a table of several, with its policy above.
+/// Lines about one run in a table of several, under a heading with its policy.
 std::string lines_of_policy(const experiment::RunResult& result) {
   const std::string lines =
       preemption_line(result) + request_lines(result) + goal_lines(result) + experiment::ledger_lines(result);
@@ -182,7 +182,7 @@ std::string lines_of_policy(const experiment::RunResult& result) {
   return out;
 }
 
-/// Of several policies, in a line.
+/// Energy under each of several policies, in one line.
 std::string energy_line(const std::vector<Report>& reports) {
   std::string out;
   for (const Report& report : reports) {
@@ -193,7 +193,7 @@ std::string energy_line(const std::vector<Report>& reports) {
   return out.empty() ? out : out + "\n";
 }
 
-/// Which runs were not simulated now.
+/// The runs that came from a database.
 std::string source_lines(std::span<const Report> reports) {
   std::string out;
   for (const Report& report : reports) {
@@ -207,7 +207,7 @@ std::string source_lines(std::span<const Report> reports) {
 
 namespace {
 
-/// Equal programs in one row, by the mean over their cores.
+/// A table of CPU programs. Equal programs share a row, with means over their cores.
 std::string cpu_text(const Report& report, const View& view) {
   const experiment::RunResult& r = report.result;
   if (r.cpus.empty()) return "";

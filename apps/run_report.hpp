@@ -1,4 +1,4 @@
-// What `run` prints.
+// The output of `run`.
 #pragma once
 
 #include <cstddef>
@@ -10,26 +10,26 @@
 
 namespace gpumux::cli {
 
-/// One simulation with its baselines.
+/// A simulation with its baselines.
 struct Report {
   experiment::RunResult result;
   std::vector<double> isolated;  // empty: --baseline off
   experiment::Metrics metrics;
-  std::string timeline;    // Chrome trace; empty: not wanted
-  std::string taken_from;  // the database that had it; empty: simulated now
+  std::string timeline;    // Chrome trace; empty: not requested
+  std::string taken_from;  // the database with the result; empty: simulated now
 };
 
-/// How it is shown.
+/// How a report is displayed.
 struct View {
   bool verified = false;
-  std::optional<std::size_t> width;  // columns at most; nothing: any number
+  std::optional<std::size_t> width;  // largest width in columns; nothing: no limit
   bool colour = false;
-  Cycle launch_latency = 0;  // of the machine: until then no kernel executes anything
+  Cycle launch_latency = 0;  // of the machine: before this cycle no kernel executes
 };
 
-/// One run: its applications, metrics and totals.
+/// The text for one run: its applications, metrics and totals.
 [[nodiscard]] std::string run_text(const Report& report, const View& view);
-/// Several policies, one block of rows each.
+/// The text for runs under several policies, with one block of rows each.
 [[nodiscard]] std::string comparison_text(const std::vector<Report>& reports, const View& view);
 
 }  // namespace gpumux::cli

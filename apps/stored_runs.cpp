@@ -21,7 +21,7 @@
 namespace gpumux::cli {
 namespace {
 
-/// (key, value) of each --set, which are known to be good; of the same key the last.
+/// (key, value) of each --set; all are valid. For repeated keys, the last value applies.
 std::vector<std::pair<std::string, std::string>> overrides_of(const std::vector<std::string>& set) {
   std::vector<std::pair<std::string, std::string>> overrides;
   for (const std::string& text : set) {
@@ -40,11 +40,11 @@ std::string hash_of(const experiment::RunSpec& spec) {
                          sweep::simulator_sources());
 }
 
-/// Throws it as the error that it was.
+/// Throws the stored failure as the kind of error that it was.
 [[noreturn]] void rethrow(const database::FailureRow& failure) {
   if (failure.exit_code == kProgramFault) throw SimulationFault(failure.error);
   if (failure.exit_code == kUserFault) throw UserError::from_line(failure.error);
-  constexpr std::string_view kPrefix = "internal error: ";  // which is put before it again
+  constexpr std::string_view kPrefix = "internal error: ";  // InternalError adds this prefix again
   const std::string_view text = failure.error;
   throw InternalError(std::string(text.starts_with(kPrefix) ? text.substr(kPrefix.size()) : text));
 }
@@ -55,7 +55,7 @@ class StoredRuns {
              const std::function<std::function<void(Cycle)>(const std::string&)>& progress)
       : store_(store), plan_(plan), progress_(progress) {}
 
-  /// Until all have ended, here or elsewhere.
+  /// Does the runs until all have ended, here or in other processes.
   void work_off() {
     while (true) {
       if (std::optional<database::Claim> claim = store_.claim()) {

@@ -1,4 +1,4 @@
-// The runs of `gpumux run --db`: taken from a database, or simulated and kept there.
+// The runs of `gpumux run --db`, which come from a database, or are simulated and kept there.
 #pragma once
 
 #include <functional>
@@ -10,11 +10,11 @@
 
 namespace gpumux::cli {
 
-/// One report per policy, with baselines; kept runs weigh by the usual alpha, reports by that of `spec`. Runs
-/// that the database has are not simulated again, unless series or timeline are wanted and missing; a run
-/// that another process is at is waited for. `progress` makes what RunSpec::progress is of the run with this
-/// name, and may give nothing. Throws what simulate() throws, having kept the failure, and UserError when the
-/// database cannot be written.
+/// One report per policy, with baselines. Runs in the database are not simulated again, unless a wanted
+/// series or timeline is missing. If another process is doing a run, this function waits for it.
+/// The alpha of `spec` applies to the reports; stored runs have the default alpha. `progress` returns
+/// RunSpec::progress for a run by name, and may return an empty function. Throws what simulate() throws,
+/// after keeping the failure, and UserError if the database cannot be written.
 [[nodiscard]] std::vector<Report> stored_reports(
     const std::string& database, const experiment::RunSpec& spec,
     const std::vector<policy::PolicyChoice>& policies, const std::vector<std::string>& set,

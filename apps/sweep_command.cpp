@@ -36,7 +36,7 @@ volatile std::sig_atomic_t stop_signal = 0;
 
 extern "C" void note_signal(int signal) { stop_signal = signal; }
 
-/// While it lives, signals are noted instead of ending the program.
+/// During its lifetime, signals are recorded and do not end the program.
 class SignalsNoted {
  public:
   SignalsNoted() {
@@ -55,7 +55,7 @@ class SignalsNoted {
 };
 
 std::string progress_text(const sweep::Progress& p) {
-  // How fast it goes follows from what this process has done by itself.
+  // The speed follows from the runs of this process only.
   const double all = static_cast<double>(p.finished + p.counts.pending);
   const std::string left =
       all == 0 ? "" : time_left(p.elapsed_seconds, static_cast<double>(p.finished) / all);
@@ -65,7 +65,7 @@ std::string progress_text(const sweep::Progress& p) {
                      note, left);
 }
 
-/// "hotspot + kmeans under even on v100, l1.size=24K, seed 1".
+/// Description of a run: "hotspot + kmeans under even on v100, l1.size=24K, seed 1".
 std::string run_text(const sweep::SweepRun& run) {
   std::string text = sweep::workload_text(run.spec);
   text += fmt::format(" under {} on {}", run.spec.policy.text, run.spec.machine.name);
@@ -73,7 +73,8 @@ std::string run_text(const sweep::SweepRun& run) {
   return text + fmt::format(", seed {}", run.spec.seed);
 }
 
-/// The exit code of a sweep with these failures: the gravest of theirs, which is the least.
+/// Prints the failures. Returns the exit code of the sweep: of the gravest failure, which has the smallest
+/// code.
 int report_failures(const sweep::SweepPlan& plan,
                     const std::vector<std::pair<std::size_t, database::FailureRow>>& failures) {
   constexpr std::size_t kShown = 10;
@@ -95,7 +96,7 @@ struct SweepOptions {
   std::string file;
   std::string db;
   std::string scale;
-  std::string shared;  // the user's, which holds our own folder
+  std::string shared;  // the user's folder, with our own folder in it
   unsigned jobs = processors();
   bool retry_failed = false;
   bool dry_run = false;
@@ -107,7 +108,7 @@ struct SweepOptions {
   cluster::FollowOptions cluster;
 };
 
-/// Our own part of a folder that may hold others' files, and serve other databases.
+/// Our own folder inside a shared folder that may hold other files, and serve other databases.
 std::string part_of_shared(const std::string& folder, const std::string& db) {
   std::error_code error;
   const std::filesystem::path whole = std::filesystem::weakly_canonical(std::filesystem::absolute(db), error);
@@ -116,7 +117,7 @@ std::string part_of_shared(const std::string& folder, const std::string& db) {
   return (std::filesystem::path(folder) / ("gpumux-slurm-" + hash.hex().substr(0, 16))).string();
 }
 
-/// --jobs is there only when the user said so: a cluster has its own idea of how many.
+/// Reads the options for a cluster. --jobs applies only if given, because a cluster has its own limit.
 void read_cluster_options(const CLI::App& app, SweepOptions& options) {
   if (!options.slurm) {
     for (const char* option : {"--partition", "--array-size", "--runs-per-task", "--sbatch", "--shared",
@@ -206,7 +207,7 @@ SweepOutcome run_sweep(database::ResultStore& store, const sweep::SweepPlan& pla
   ProgressLine line(progress);
   if (line.shown()) {
     runner.progress = [&](const sweep::Progress& p) {
-      if (line.rewrites() || line.due()) line.show(progress_text(p));  // the runner asks once a second
+      if (line.rewrites() || line.due()) line.show(progress_text(p));  // the runner calls once a second
     };
   }
   SweepOutcome outcome;

@@ -14,10 +14,10 @@
 namespace gpumux::cli {
 namespace {
 
-/// Hashes of the runs that the database has finished.
+/// Hashes of the completed runs in the database.
 std::set<std::string> finished(const std::string& database) {
   std::set<std::string> hashes;
-  std::error_code error;  // a new file, which SQLite takes for an empty database, has nothing either
+  std::error_code error;  // an empty file is an empty database for SQLite
   if (!std::filesystem::exists(database) || std::filesystem::file_size(database, error) == 0) return hashes;
   database::guarded(database, [&] {
     database::Connection connection(database, database::Access::Read);
@@ -63,7 +63,7 @@ std::string dry_run_text(const std::string& name, const std::vector<const sweep:
   std::size_t unknown = 0;
   std::size_t looked_at = 0;
   ProgressLine line(progress);
-  double seconds = 0;  // of those to do
+  double seconds = 0;  // of the runs to do
   double longest = 0;
   RunCosts costs(std::min(kSecondsOfEach, kSecondsOfAll / static_cast<double>(apps.size() + 1)));
   for (const sweep::SweepRun* run : runs) {

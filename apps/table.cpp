@@ -9,7 +9,7 @@ namespace gpumux::cli {
 namespace {
 
 constexpr std::size_t kGap = 2;
-/// Names are not shortened further.
+/// Names are not shortened below this number of columns.
 constexpr std::size_t kShortestName = 12;
 
 }  // namespace

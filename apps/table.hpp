@@ -1,4 +1,4 @@
-// Text in columns.
+// Formats text in columns.
 #pragma once
 
 #include <cstddef>
@@ -8,16 +8,16 @@
 
 namespace gpumux::cli {
 
-/// Columns as wide as their widest cell. The first `left` hold names and are flush left; the others hold
-/// numbers and are flush right.
+/// A table with columns as wide as their widest cell. The first `left` columns hold names and are aligned
+/// left; the other columns hold numbers and are aligned right.
 class Table {
  public:
   Table(std::vector<std::string> header, std::size_t left) : left_(left) { add(std::move(header)); }
-  /// A row with a cell per column.
+  /// Adds a row with one cell per column.
   void add(std::vector<std::string> row) { rows_.push_back(std::move(row)); }
   void rule() { rows_.emplace_back(); }
-  /// Where it is wider than `width`, names are shortened in their middle, and then the columns come in
-  /// several tables, each with the names. Nothing of a number is ever left out.
+  /// The table as text. If it is wider than `width`, names are shortened in the middle; then the columns are
+  /// split into several tables, each with the names. Numbers are never shortened.
   [[nodiscard]] std::string text(std::optional<std::size_t> width = {}, bool colour = false) const;
 
  private:

@@ -1,4 +1,4 @@
-// gpumux task FILE POSITION: what job arrays of `gpumux sweep --slurm` run on their nodes
+// gpumux task FILE POSITION: runs on the nodes of a cluster, in job arrays of `gpumux sweep --slurm`
 #include <CLI/CLI.hpp>
 #include <cstddef>
 #include <string>

@@ -16,10 +16,10 @@ namespace {
 
 constexpr const char* kEraseLine = "\r\x1b[K";
 
-/// Not the second or later byte of a character.
+/// True unless `c` is a second or later byte of a UTF-8 character.
 bool begins_character(char c) { return (static_cast<unsigned char>(c) & 0xc0U) != 0x80U; }
 
-/// Byte at which character `count` begins.
+/// Index of the byte at which character number `count` starts.
 std::size_t byte_of(std::string_view text, std::size_t count) {
   std::size_t at = 0;
   for (; at < text.size(); ++at) {
@@ -44,7 +44,7 @@ bool can_control(int descriptor) {
 }
 
 bool wants_colour(int descriptor) {
-  const char* refused = std::getenv("NO_COLOR");  // any text but an empty one: no-color.org
+  const char* refused = std::getenv("NO_COLOR");  // any non-empty text: no-color.org
   return (refused == nullptr || *refused == '\0') && can_control(descriptor);
 }
 

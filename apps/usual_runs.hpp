@@ -1,4 +1,4 @@
-// What a built-in application takes alone, as it was measured once (benchmarks/usual_runs.txt).
+// Figures of built-in applications alone, as measured once (benchmarks/usual_runs.txt).
 #pragma once
 
 #include <cstdint>
@@ -11,11 +11,11 @@ struct UsualRun {
   std::string machine;
   std::uint64_t cycles = 0;
   std::uint64_t warp_instructions = 0;
-  double seconds = 0;          // of one core
-  double lsu_stall_share = 0;  // of its SMs' cycles
+  double seconds = 0;          // on one core
+  double lsu_stall_share = 0;  // of its SM cycles
   bool ends = true;            // false: these are the first cycles of a longer run
 };
-/// Nothing when it was not measured.
+/// The figures of an application; nothing if it was not measured.
 [[nodiscard]] std::optional<UsualRun> usual_run(const std::string& app);
 
 }  // namespace gpumux::cli

@@ -1,4 +1,4 @@
-// gpumux validate: the reference kernels beside what another simulator prints for them
+// gpumux validate: compares the reference kernels with the figures that another simulator prints for them
 #include <fmt/core.h>
 #include <fmt/ranges.h>
 
@@ -45,7 +45,7 @@ struct TraceFigure {
 
 struct Kernel {
   trace::ReferenceKernel kernel;
-  std::vector<TraceFigure> figures;  // the first: cycles
+  std::vector<TraceFigure> figures;  // the first one: cycles
 };
 
 struct TraceMachine {

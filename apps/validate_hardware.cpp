@@ -84,8 +84,8 @@ std::uint64_t cycles_of(const trace::Probe& probe, const arch::MachineConfig& ma
   return experiment::simulate(spec).cycles;
 }
 
-/// What the second of two amounts of work has more than the first, so that neither launches nor cold caches
-/// count: cycles per load, or GB/s.
+/// The result of a probe in cycles per load, or GB/s. It is the difference between two amounts of work, so
+/// that launches and cold caches do not count.
 double measure(const HardwareFigure& figure, const arch::MachineConfig& machine, unsigned threads) {
   trace::Probe first{figure.kind, figure.footprint, machine.sms, 1};
   trace::Probe second = first;
@@ -95,7 +95,7 @@ double measure(const HardwareFigure& figure, const arch::MachineConfig& machine,
         std::uint64_t{machine.l2.partitions} * machine.l2.slices_per_partition * machine.l2.slice_bytes;
     constexpr std::uint64_t kFew = 2048;
     constexpr std::uint64_t kTimed = 8192;
-    // What does not fit into L2 is never found there.
+    // A footprint beyond L2 never hits there, so a few loads are enough to warm up.
     first.work = static_cast<std::uint32_t>(figure.footprint <= l2 ? lines : kFew);
     second.work = first.work + static_cast<std::uint32_t>(std::min(lines, kTimed));
   } else if (figure.kind == ProbeKind::Read) {

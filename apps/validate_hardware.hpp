@@ -1,4 +1,4 @@
-// gpumux validate --hardware: what microbenchmarks measure of hardware, beside ours.
+// gpumux validate --hardware: compares microbenchmark figures of hardware with ours.
 #pragma once
 
 #include <string>
@@ -7,13 +7,13 @@
 namespace gpumux::cli {
 
 struct HardwareOptions {
-  std::string only;              // figures whose text, or machine's title, contains this
-  std::vector<std::string> set;  // settings of all machines
+  std::string only;              // figures or machine titles that contain this text
+  std::vector<std::string> set;  // settings for all machines
   std::string json;              // file, or empty
   unsigned threads = 1;
 };
 
-/// Throws UserError where nothing is left of the figures.
+/// Throws UserError if no figure is selected.
 void validate_hardware(const HardwareOptions& options);
 
 }  // namespace gpumux::cli

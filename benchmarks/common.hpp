@@ -1,5 +1,5 @@
-// What host programs of the built-in applications share besides comparison (tolerance.hpp): parameters
-// checked against the application's table, inputs from a seed.
+// Parameters that are checked against the application's table, and random inputs. All host programs of the
+// built-in applications use them. tolerance.hpp has the comparison of results.
 #pragma once
 
 #include <cstdint>
@@ -22,7 +22,7 @@ class Params {
          const runtime::AppParams& values)
       : app_(app), table_(table), values_(values) {}
 
-  /// The value of `name` (its default where it is not set). Throws UserError when it is out of range.
+  /// The value of `name`, or its default if it is not set. Throws UserError if the value is out of range.
   [[nodiscard]] std::uint32_t get(const std::string& name) const {
     for (const runtime::AppParamInfo& param : table_) {
       if (param.name != name) continue;
@@ -34,17 +34,17 @@ class Params {
     }
     throw InternalError(fmt::format("app {} has no parameter '{}'", app_, name));
   }
-  /// The same, for a parameter that must be a multiple of `factor`.
+  /// Like get(), for a parameter that must be a multiple of `factor`.
   [[nodiscard]] std::uint32_t get_multiple(const std::string& name, std::uint32_t factor) const {
     const std::uint32_t value = get(name);
     require(value % factor == 0, fmt::format("{}={} must be a multiple of {}", name, value, factor));
     return value;
   }
-  /// Throws UserError when the application's arrays would take more than check_memory() allows.
+  /// Throws UserError if the application's arrays take more memory than check_memory() allows.
   void require_memory(std::uint64_t bytes, std::uint64_t limit = kMostMemory) const {
     check_memory(app_, bytes, limit);
   }
-  /// Throws UserError "app NAME: TEXT" unless `condition` holds.
+  /// Throws UserError "app NAME: TEXT" if `condition` is false.
   void require(bool condition, const std::string& text) const {
     if (!condition) throw UserError(fmt::format("app {}: {}", app_, text));
   }
@@ -55,7 +55,7 @@ class Params {
   const runtime::AppParams& values_;
 };
 
-/// `count` floats, uniform in [low, high).
+/// `count` random floats, uniform in [low, high).
 [[nodiscard]] inline std::vector<float> random_floats(Random& random, std::size_t count, float low,
                                                       float high) {
   std::vector<float> values(count);

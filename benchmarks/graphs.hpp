@@ -1,4 +1,4 @@
-// Graphs for the applications that search them, from a seed: scale-free ones and those like road maps.
+// Random graphs for the applications that search graphs: scale-free graphs, and graphs like road maps.
 #pragma once
 
 #include <algorithm>
@@ -11,23 +11,24 @@
 
 namespace gpumux::benchmarks::graphs {
 
-/// An edge with its ends and its weight.
+/// A weighted edge.
 struct Edge {
   std::uint32_t from;
   std::uint32_t to;
   std::uint32_t weight;
 };
 
-/// Compressed rows: what leaves node i is at first[i] to first[i + 1] - 1 of the other arrays.
+/// A graph in compressed rows. The edges that leave node i are elements first[i] to first[i + 1] - 1 of the
+/// other arrays.
 struct Graph {
   std::vector<std::uint32_t> first;
   std::vector<std::uint32_t> targets;
   std::vector<std::uint32_t> weights;
-  std::vector<std::uint32_t> edges;  // numbers of the edges in the list that the graph was made from
+  std::vector<std::uint32_t> edges;  // index of each edge in the list from which the graph was made
   [[nodiscard]] std::uint32_t nodes() const { return static_cast<std::uint32_t>(first.size() - 1); }
 };
 
-/// Edges leave their first end; with `both_ways` the second one, too.
+/// Makes a graph from a list of edges. Each edge leaves its first end; with `both_ways`, also its second end.
 [[nodiscard]] inline Graph rows_of(std::uint32_t nodes, const std::vector<Edge>& edges, bool both_ways) {
   Graph graph;
   graph.first.assign(nodes + std::size_t{1}, 0);
@@ -53,9 +54,9 @@ struct Graph {
   return graph;
 }
 
-/// 2^bits nodes and `degree` times as many edges, weights 1 to 100, by the recursive matrix of Chakrabarti,
-/// Zhan and Faloutsos (SDM 2004) with a, b, c, d = 0.45, 0.15, 0.15, 0.25; nodes are numbered at random
-/// afterwards. Loops and repeated edges occur.
+/// A scale-free graph: 2^bits nodes and `degree` times as many edges, with weights 1 to 100. Made by the
+/// recursive matrix (R-MAT) of Chakrabarti, Zhan and Faloutsos (SDM 2004) with a, b, c, d = 0.45, 0.15, 0.15,
+/// 0.25. The nodes are then numbered randomly. Loops and repeated edges occur.
 [[nodiscard]] inline std::vector<Edge> rmat(std::uint32_t bits, std::uint32_t degree, Random& random) {
   const std::uint32_t nodes = 1U << bits;
   std::vector<std::uint32_t> number(nodes);
@@ -74,7 +75,7 @@ struct Graph {
   return edges;
 }
 
-/// Like roads: a grid of which one edge in eight is missing; weights are 1 to 1000.
+/// A graph like a road map: a grid in which one of eight edges is missing, with weights 1 to 1000.
 [[nodiscard]] inline std::vector<Edge> roads(std::uint32_t width, std::uint32_t height, Random& random) {
   std::vector<Edge> edges;
   for (std::uint32_t y = 0; y < height; ++y) {
@@ -88,7 +89,7 @@ struct Graph {
   return edges;
 }
 
-/// The first of the nodes with the most edges.
+/// The node with the most edges. Of several such nodes, the first.
 [[nodiscard]] inline std::uint32_t largest_hub(const Graph& graph) {
   std::uint32_t hub = 0;
   const auto degree = [&](std::uint32_t node) { return graph.first[node + 1] - graph.first[node]; };

@@ -1,4 +1,4 @@
-// What host programs go by between launches: flags and counts that kernels left.
+// Checks of the flags and counts that kernels leave for their host programs between launches.
 #pragma once
 
 #include <fmt/core.h>
@@ -9,7 +9,7 @@
 
 namespace gpumux::benchmarks {
 
-/// Throws SimulationFault when a flag or a count is larger than any that the kernels can leave.
+/// Throws SimulationFault if a flag or a count is larger than the kernels can make it.
 template <typename T>
 void check_at_most(std::string_view what, T value, T most) {
   if (!(value <= most))

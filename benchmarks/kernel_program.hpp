@@ -1,6 +1,6 @@
-// The frame of applications that launch one kernel, once or repeatedly, and wait once: allocation, copies,
-// launch, check and release in their order, and registration. An application's own file has its sizes,
-// inputs, arguments and check.
+// The frame of applications that launch one kernel, once or repeatedly, and wait once. The frame handles
+// allocation, copies, launch, check and release in their order, and registration. An application's own file
+// has its sizes, inputs, arguments and check.
 #pragma once
 
 #include <algorithm>
@@ -22,7 +22,7 @@
 
 namespace gpumux::benchmarks {
 
-/// An array on the device; lives until the run ends.
+/// An array on the device, which exists until the run ends.
 template <typename T>
 struct DeviceArray {
   runtime::DevicePtr<T> first;
@@ -36,7 +36,7 @@ class KernelRun {
             bool verify)
       : host_(host), module_(module), shape_(shape), verify_(verify) {}
 
-  /// Whether check() will be called: what only that needs is copied back only then.
+  /// True if check() will be called. Data that only check() needs is copied back only then.
   [[nodiscard]] bool verify() const { return verify_; }
   template <typename T>
   [[nodiscard]] DeviceArray<T> allocate(std::size_t elements) {
@@ -56,14 +56,14 @@ class KernelRun {
     host_.to_device(array.first, values);
     return array;
   }
-  /// Without contents.
+  /// An array for textures, without contents.
   [[nodiscard]] workload::TextureArray array(const workload::TexelFormat& format, std::uint32_t width,
                                              std::uint32_t height) {
     const workload::TextureArray array = host_.create_array({format, width, height, 0, 0});
     allocated_.push_back(array.address);
     return array;
   }
-  /// Of one channel of f32.
+  /// An array for textures with one 32-bit float per texel.
   [[nodiscard]] workload::TextureArray float_array(std::uint32_t width, std::uint32_t height) {
     return array({}, width, height);
   }
@@ -80,37 +80,37 @@ class KernelRun {
     textures_.push_back(host_.create_texture(resource, settings));
     return textures_.back();
   }
-  /// `values` (contiguous) become the first ones of the module's variable `symbol`.
+  /// Copies `values` (contiguous) to the first elements of the module's variable `symbol`.
   template <typename Values>
   void set_symbol(const char* symbol, const Values& values) {
     host_.copy_to_symbol(module_, symbol, 0, std::as_bytes(std::span(values)), 0);
   }
-  /// The first elements of `from`, as many as `to` has.
+  /// Fills `to` with the first elements of `from`.
   template <typename T>
   void copy(const DeviceArray<T>& to, const DeviceArray<T>& from) {
     GPUMUX_CHECK(from.elements >= to.elements);
     host_.copy_on_device(to.first.address, from.first.address, to.elements * sizeof(T), 0);
   }
-  /// Launches the kernel in its shape. Arguments are arrays, and numbers of the kernel's types or of unsigned
-  /// ones of the same size.
+  /// Launches the kernel with its shape. Arguments are arrays, and numbers of the kernel's types or unsigned
+  /// numbers of the same size.
   template <typename... Args>
   void launch(const Args&... args) {
     launch_as(shape_, args...);
   }
-  /// The same, of another kernel of the module.
+  /// Launches another kernel of the module. Arguments are as for launch().
   template <typename... Args>
   void launch_as(const runtime::AppInfo::KernelShape& shape, const Args&... args) {
     const runtime::LaunchSpec spec{
         .grid = shape.grid, .block = shape.block, .shared_bytes = shape.dynamic_shared_bytes};
     host_.launch(module_, shape.kernel, spec, argument(args)...);
   }
-  /// `to` must live until the run ends.
+  /// Copies all of `from` to `to`, which must live until the run ends.
   template <typename T>
   void download(std::vector<T>& to, const DeviceArray<T>& from) {
     to.assign(from.elements, T{});
     host_.from_device(to, from.first);
   }
-  /// To be called when all that was enqueued is done.
+  /// Frees arrays and textures. To be called after all enqueued operations have ended.
   void release() {
     for (const runtime::TextureObject object : textures_) host_.destroy_texture(object);
     textures_.clear();
@@ -136,41 +136,42 @@ class KernelRun {
   std::vector<runtime::TextureObject> textures_;
 };
 
-/// What is particular to an application. Its constructor takes the `const Params&` that it reads sizes from,
-/// throws UserError where these do not go together, and is cheap.
+/// An application's sizes, inputs, arguments and check. The constructor takes the `const Params&` from which
+/// it reads the sizes. It throws UserError if the sizes contradict each other, and it is cheap.
 class KernelProgram {
  public:
   virtual ~KernelProgram() = default;
   [[nodiscard]] virtual runtime::AppInfo::KernelShape shape() const = 0;
-  /// Of all kernels, where it launches several.
+  /// Shapes of all kernels, for a program with several kernels.
   [[nodiscard]] virtual std::vector<runtime::AppInfo::KernelShape> shapes() const { return {shape()}; }
-  /// Called once, before the first run.
+  /// Makes the inputs. Called once, before the first run.
   virtual void make_inputs(std::uint64_t seed) = 0;
-  /// Enqueues everything, from arrays to the results' way back into members.
+  /// Enqueues all operations of a run, from the allocation of arrays to the download of results.
   virtual void start(KernelRun& run) = 0;
-  /// Called after a run with `verify`. Throws SimulationFault that names the first wrong element.
+  /// Compares the results with the reference. Called after a run with `verify`. Throws SimulationFault that
+  /// names the first wrong element.
   virtual void check() = 0;
 };
 
-/// How an application is listed, and where its kernel is.
+/// An application's listing, and the source of its kernels.
 struct KernelApp {
   const char* name = nullptr;
   const char* description = nullptr;
   std::vector<runtime::AppParamInfo> params;
   const char* ptx_file = nullptr;
   std::string_view ptx_text;
-  /// What a block counts for on an SM where a paper says so.
+  /// What a block counts for on an SM, if a paper's table says so.
   workload::BlockMetadata metadata = {};
-  /// Where it has several kernels: by kernel.
+  /// What a block counts for on an SM, by kernel, if the program has several kernels. Replaces `metadata`.
   std::map<std::string, workload::BlockMetadata> kernels = {};
 
-  /// The same, with what its kernels' blocks count for.
+  /// A copy with these values of `kernels`.
   [[nodiscard]] KernelApp of(std::map<std::string, workload::BlockMetadata> by_kernel) const {
     KernelApp other = *this;
     other.kernels = std::move(by_kernel);
     return other;
   }
-  /// The same under another name, with other defaults and metadata of its own.
+  /// A copy under another name, with other defaults and its own metadata.
   [[nodiscard]] KernelApp with(const char* other_name, const char* other_description,
                                std::initializer_list<std::pair<std::string_view, std::int64_t>> defaults,
                                const workload::BlockMetadata& other_metadata = {}) const {
@@ -213,7 +214,7 @@ class KernelApplication final : public runtime::Application {
   bool has_inputs_ = false;
 };
 
-/// Names for the applications that one Program makes beside its own.
+/// Types that distinguish the applications of the same Program (register_kernel_app()).
 namespace variant {
 struct Awatramani17 {};
 struct Chimera15 {};
@@ -222,11 +223,11 @@ struct Kayiran14 {};
 struct Wang17 {};
 }  // namespace variant
 
-/// Registers Program, a KernelProgram, as `app`. `Variant` is a type of its own for each application that one
-/// Program makes.
+/// Registers Program, a KernelProgram, as `app`. If one Program makes several applications, each of them
+/// needs its own type `Variant`.
 template <typename Program, typename Variant = Program>
 bool register_kernel_app(KernelApp app) {
-  static KernelApp kept;  // for the functions below, which are plain pointers in AppInfo
+  static KernelApp kept;  // the functions below are plain pointers and refer to it
   GPUMUX_CHECK(kept.name == nullptr);
   kept = std::move(app);
   return runtime::register_app({

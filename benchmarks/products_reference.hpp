@@ -1,4 +1,4 @@
-// CPU reference of the dense products of sgemm, atax and 3mm, in double precision.
+// CPU references of the dense products of sgemm, atax and 3mm, in double precision.
 #pragma once
 
 #include <cstddef>
@@ -6,7 +6,7 @@
 
 namespace gpumux::benchmarks {
 
-/// left (rows x inner) times right (inner x columns), all row-major.
+/// Product of left (rows x inner) and right (inner x columns), all row-major.
 template <typename Left, typename Right>
 std::vector<double> product_reference(const std::vector<Left>& left, const std::vector<Right>& right,
                                       std::size_t rows, std::size_t inner, std::size_t columns) {
@@ -30,7 +30,7 @@ inline std::vector<double> atax_reference(const std::vector<float>& a, const std
   return product_reference(tmp, a, 1, nx, ny);
 }
 
-/// c = alpha * a * b^T + beta * c, all column-major without gaps: a is m x k, b is n x k, c is m x n.
+/// c = alpha * a * b^T + beta * c, all column-major without gaps. a is m x k, b is n x k, c is m x n.
 inline std::vector<double> sgemm_reference(const std::vector<float>& a, const std::vector<float>& b,
                                            const std::vector<float>& c, std::size_t m, std::size_t n,
                                            std::size_t k, double alpha, double beta) {

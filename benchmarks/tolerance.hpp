@@ -1,4 +1,4 @@
-// What the benchmarks' host programs share: comparison with CPU references, checks of sizes.
+// Comparison of results with CPU references, and checks of sizes, for the host programs of the benchmarks.
 #pragma once
 
 #include <fmt/core.h>
@@ -17,28 +17,28 @@
 
 namespace gpumux::benchmarks {
 
-/// Half a unit in the last place of float: the relative error of one rounding.
+/// Half a unit in the last place of a float: the relative error of one rounding.
 inline constexpr double kFloatRounding = 0x1p-24;
 
-/// A float result may differ from its reference by absolute + relative * |reference|.
+/// Allowed difference of a float result from its reference: absolute + relative * |reference|.
 struct Tolerance {
   double relative = 0;
   double absolute = 0;
 };
 
-/// For sums of products of non-negative floats: `roundings` is how many a term passes through at most (the
-/// number of terms, plus one if products are rounded). With u the error of one rounding, the error never
-/// exceeds n u / (1 - n u) (Higham, Accuracy and Stability of Numerical Algorithms, section 3.1), and exceeds
-/// 10 sqrt(n) u with probability below 1e-20 (Higham and Mary, SIAM J. Sci. Comput. 41(5), 2019): the
-/// smaller of the two.
+/// Tolerance of sums of products of non-negative floats. `roundings`: the largest number of roundings that a
+/// term passes (the number of terms, plus one if products are rounded). With u the error of one rounding, the
+/// error never exceeds n u / (1 - n u) (Higham, Accuracy and Stability of Numerical Algorithms, section 3.1).
+/// It exceeds 10 sqrt(n) u with a probability below 1e-20 (Higham and Mary, SIAM J. Sci. Comput. 41(5),
+/// 2019). The result is the smaller of the two bounds.
 inline Tolerance sum_tolerance(std::uint64_t roundings) {
   const auto n = static_cast<double>(roundings);
   const double always = n * kFloatRounding / (1 - n * kFloatRounding);
   return {.relative = std::min(always, 10 * std::sqrt(n) * kFloatRounding), .absolute = 0};
 }
 
-/// Throws SimulationFault that names the first element that is off by more than allowed[i] (a NaN is wrong),
-/// both values and the tolerance. `what` names app and array: "sgemm: c".
+/// Throws SimulationFault that names the first element with an error above allowed[i] (or NaN), both values
+/// and the tolerance. `what` names app and array: "sgemm: c".
 inline void check_within(std::string_view what, const std::vector<float>& result,
                          const std::vector<double>& reference, const std::vector<double>& allowed) {
   GPUMUX_CHECK(result.size() == reference.size() && result.size() == allowed.size());
@@ -51,7 +51,7 @@ inline void check_within(std::string_view what, const std::vector<float>& result
   }
 }
 
-/// The same with one rule for all elements; the reference may be float or double.
+/// check_within() with one rule for all elements. The reference can be float or double.
 template <typename Reference>
 void check_close(std::string_view what, const std::vector<float>& result,
                  const std::vector<Reference>& reference, Tolerance tolerance) {
@@ -67,7 +67,7 @@ void check_close(std::string_view what, const std::vector<float>& result,
   }
 }
 
-/// Integers must be equal. Throws SimulationFault that names the first wrong element.
+/// Throws SimulationFault that names the first element that differs. For integers, which must be equal.
 template <typename T>
 requires std::is_integral_v<T>
 void check_equal(std::string_view what, const std::vector<T>& result, const std::vector<T>& reference) {
@@ -80,7 +80,8 @@ void check_equal(std::string_view what, const std::vector<T>& result, const std:
   }
 }
 
-/// Throws UserError when the arrays of an application would take more than `limit` bytes.
+/// Most bytes of device memory per application. check_memory() throws UserError if the arrays of an
+/// application take more than `limit` bytes.
 inline constexpr std::uint64_t kMostMemory = 256ULL << 20U;
 inline void check_memory(std::string_view app, std::uint64_t bytes, std::uint64_t limit = kMostMemory) {
   if (bytes > limit) {
@@ -89,7 +90,7 @@ inline void check_memory(std::string_view app, std::uint64_t bytes, std::uint64_
   }
 }
 
-/// Blocks of `block` threads that cover `threads`.
+/// Number of blocks of `block` threads that cover `threads` threads.
 constexpr std::uint32_t blocks_for(std::uint32_t threads, std::uint32_t block) {
   return (threads + block - 1) / block;
 }

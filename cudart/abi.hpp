@@ -1,4 +1,4 @@
-// Types of CUDA's run-time interface, as its documentation gives them, by their layout on x86-64 Linux.
+// Types of CUDA's run-time interface as documented, with their layout on x86-64 Linux.
 #pragma once
 
 #include <cstddef>
@@ -20,7 +20,7 @@ inline constexpr std::uintptr_t kPerThreadStream = 2;
 /// cudaMemcpyKind.
 enum class MemcpyKind : int { HostToHost, HostToDevice, DeviceToHost, DeviceToDevice, Default };
 
-/// cudaFuncAttributes, 144 bytes in CUDA 13, of which older ones have the first 52.
+/// cudaFuncAttributes. It has 144 bytes in CUDA 13, and only the first 52 in the oldest versions.
 struct FunctionAttributes {
   std::size_t shared_bytes;
   std::size_t constant_bytes;
@@ -38,7 +38,7 @@ struct FunctionAttributes {
 inline constexpr int kMaxDynamicSharedSize = 8;
 inline constexpr int kPreferredCarveout = 9;
 
-/// cudaPointerAttributes; the end is CUDA 13's.
+/// cudaPointerAttributes. CUDA 13 has more members at the end.
 struct PointerAttributes {
   int type;  // 0 host memory of no concern to CUDA, 1 pinned, 2 device, 3 managed
   int device;
@@ -74,7 +74,7 @@ struct Position {
 struct PitchedPointer {
   void* pointer;
   std::size_t pitch;
-  std::size_t width, height;  // logical, of an allocation
+  std::size_t width, height;  // logical extents of an allocation
 };
 /// cudaMemcpy3DParms.
 struct Copy3D {
@@ -101,7 +101,7 @@ struct PeerCopy3D {
   Extent extent;
 };
 
-/// cudaChannelFormatDesc; `kind` is 0 for signed integers, 1 for unsigned ones, 2 for floats.
+/// cudaChannelFormatDesc. `kind`: 0 signed integers, 1 unsigned integers, 2 floats.
 struct ChannelFormat {
   int bits[4];
   int kind;
@@ -129,15 +129,15 @@ inline constexpr int kResourcePitch2D = 3;
 struct ResourceDescription {
   int type;
   union {
-    void* array;  // or a mipmapped one
+    void* array;  // or a mipmapped array
     LinearResource linear;
     PitchResource pitched;
   } of;
 };
 
-/// cudaResourceViewDesc, but for what is reserved.
+/// cudaResourceViewDesc without its reserved members.
 struct ResourceView {
-  int format;  // 0: as the array has it
+  int format;  // 0: the format of the array
   std::size_t width, height, depth;
   unsigned first_level, last_level;
   unsigned first_layer, last_layer;
@@ -145,9 +145,9 @@ struct ResourceView {
 
 /// cudaTextureDesc.
 struct TextureDescription {
-  int address_modes[3];  // wrap, clamp, mirror, border
-  int filter;            // point, linear
-  int read;              // as it is, normalized float
+  int address_modes[3];  // 0 wrap, 1 clamp, 2 mirror, 3 border
+  int filter;            // 0 point, 1 linear
+  int read;              // 0 element type, 1 normalized float
   int srgb;
   float border[4];
   int normalized;
@@ -191,14 +191,14 @@ struct AllocationNode {
   const void* accesses;
   std::size_t access_count;
   std::size_t bytes;
-  void* pointer;  // answered
+  void* pointer;  // output
 };
 /// cudaConditionalNodeParams.
 struct ConditionNode {
   std::uint64_t handle;
-  int kind;  // if, while, switch
+  int kind;  // 0 if, 1 while, 2 switch
   unsigned bodies;
-  void** graphs;  // answered
+  void** graphs;  // output
 };
 /// cudaGraphNodeParams.
 struct GraphNodeParams {
@@ -214,10 +214,10 @@ struct GraphNodeParams {
     } memcpy;
     MemsetNode memset;
     HostNode host;
-    void* graph;  // of a child
+    void* graph;  // of a child graph node
     EventHandle event;
     AllocationNode allocation;
-    void* pointer;  // that is freed
+    void* pointer;  // address to free
     ConditionNode condition;
   } of;
   long long more_reserved;

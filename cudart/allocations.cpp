@@ -1,4 +1,4 @@
-// Allocations. What the device and this process both see lies at the same addresses for both.
+// Allocations. Memory that both the device and this process can access has the same addresses on both.
 #include <algorithm>
 #include <iterator>
 #include <map>
@@ -19,10 +19,10 @@ using program::MemoryKind;
 struct Allocation {
   std::size_t bytes = 0;
   MemoryKind kind = MemoryKind::Device;
-  unsigned flags = 0;  // of cudaHostAlloc
+  unsigned flags = 0;  // flags of cudaHostAlloc
   Pool* pool = nullptr;
   const void* owner = nullptr;
-  bool of_graph = false;  // whose addresses graphs have, and give back (graph_memory.hpp)
+  bool of_graph = false;  // owned by graphs, which also free it (graph_memory.hpp)
 };
 using Allocations = std::map<std::uintptr_t, Allocation>;  // by first address
 Allocations& allocations() {
@@ -30,7 +30,7 @@ Allocations& allocations() {
   return *all;
 }
 
-/// The allocation that a pointer points into; nullptr: none.
+/// The allocation that contains the address, or nullptr.
 const Allocations::value_type* allocation_of(const void* pointer) {
   const auto address = reinterpret_cast<std::uintptr_t>(pointer);
   const Allocations& all = allocations();
@@ -65,7 +65,7 @@ Error allocate(void** pointer, std::size_t bytes, MemoryKind kind, unsigned flag
   return Error::Success;
 }
 
-/// From a pool; nullptr: the current one.
+/// Allocates from a pool. `handle`: nullptr for the current pool.
 Error allocate_from(void* handle, void** pointer, std::size_t bytes) {
   const std::scoped_lock lock(Session::get().lock());
   Pool* const pool = handle == nullptr ? current_pool() : pool_of(handle);
@@ -87,7 +87,7 @@ Error allocate_in_stream(void* pool, void** pointer, std::size_t bytes, StreamHa
   return allocate_from(pool, pointer, bytes);
 }
 
-/// Allocated no longer, for this process.
+/// Removes an allocation from this process's bookkeeping.
 void forget(Allocations::const_iterator allocation) {
   if (allocation->second.pool != nullptr) count_out(allocation->second.pool, allocation->second.bytes);
   allocations().erase(allocation);
@@ -98,7 +98,7 @@ Error wait_for_device() { return Session::get().call(Call::WaitForDevice, progra
 Error release(void* pointer, bool host) {
   Session& session = Session::get();
   const std::scoped_lock lock(session.lock());
-  // Also without memory: cudaFree(nullptr) is how programs initialize the device.
+  // Connects even for nullptr, since programs initialize the device by cudaFree(nullptr).
   if (const Error error = session.connect(); error != Error::Success) return returned(error);
   if (pointer == nullptr) return Error::Success;
   const auto found = allocations().find(address_of(pointer));
@@ -125,7 +125,7 @@ Error release_in_stream(void* pointer, StreamHandle stream, bool per_thread) {
   return returned(session.call(Call::FreeInStream, program::FreeArguments{address_of(pointer), number}));
 }
 
-/// Rows of cudaMallocPitch begin at multiples of this.
+/// Alignment in bytes of the rows of cudaMallocPitch.
 constexpr std::size_t kPitchAlignment = 512;
 std::size_t pitch_of(std::size_t width) {
   return (width + kPitchAlignment - 1) / kPitchAlignment * kPitchAlignment;
@@ -261,15 +261,15 @@ GPUMUX_CUDART_API Error cudaMemGetInfo(std::size_t* free, std::size_t* total) {
   if (const Error error = session.connect(); error != Error::Success) return returned(error);
   program::MemoryInfoResult result{};
   const Error error = session.call(Call::MemoryInfo, program::Nothing{}, &result);
-  // Addresses of graphs' memory are not memory.
+  // Reserved addresses of graphs use no memory, so they do not reduce the free memory.
   const GraphMemory graphs = graph_memory();
   *free = result.free + graphs.addresses - std::min(graphs.reserved, graphs.addresses);
   *total = result.total;
   return returned(error);
 }
 
-// Managed memory is the device's from the start, and costs neither side a migration: hints change nothing.
-// Their other arguments, which differ among versions, are not looked at.
+// Managed memory is always device memory and never migrates, so hints have no effect. Their other arguments,
+// which differ among versions, are ignored.
 GPUMUX_CUDART_API Error cudaMemPrefetchAsync(const void* pointer, std::size_t) {
   return returned(Session::get().is_shared(pointer) ? Error::Success : Error::InvalidValue);
 }

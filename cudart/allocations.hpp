@@ -1,4 +1,4 @@
-// Memory that the program has allocated.
+// Bookkeeping of memory that the program has allocated.
 #pragma once
 
 #include <cstddef>
@@ -9,23 +9,23 @@
 
 namespace gpumux::cudart {
 
-/// Memory that a pointer points into.
+/// The allocation that contains an address.
 struct AllocationInfo {
   std::uintptr_t address;
   std::size_t bytes;
   program::MemoryKind kind;
-  const void* owner;  // the driver's context; nullptr: the primary one
+  const void* owner;  // context of the driver; nullptr: the primary context
 };
 [[nodiscard]] std::optional<AllocationInfo> allocation_at(const void* pointer);
 void own(const void* pointer, const void* owner);
-/// Waits for the device, if there is something to free.
+/// Frees all memory of a context. Waits for the device if there is any.
 void free_all_of(const void* owner);
 
-/// Addresses that graphs have (graph_memory.hpp).
+/// Adds or removes addresses that belong to graphs (graph_memory.hpp).
 void note_of_graph(std::uintptr_t address, std::size_t bytes);
 void forget_of_graph(std::uintptr_t address);
 
-/// Pinned host memory, which copies of no stated kind take for the host's.
+/// True for pinned host memory, which copies with cudaMemcpyDefault treat as host memory.
 [[nodiscard]] bool is_pinned(const void* pointer);
 
 }  // namespace gpumux::cudart

@@ -1,4 +1,4 @@
-// Functions of the run time that the driver's do as.
+// Run-time functions that implement functions of the driver.
 #pragma once
 
 #include "abi.hpp"

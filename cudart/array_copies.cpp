@@ -1,4 +1,4 @@
-// Copies to, from and between arrays, in the order of their streams.
+// Copies to, from and between arrays, in stream order.
 #include <algorithm>
 #include <cstring>
 #include <string>
@@ -17,12 +17,13 @@ namespace {
 using program::ArrayPlace;
 using program::BoxSide;
 
-/// A box of an array: its first byte in x, row and slice; bytes, rows and slices.
+/// A box of an array: the position of its first byte (x in bytes, row, slice) and its size (bytes, rows,
+/// slices).
 struct Box {
   std::size_t x, row, slice;
   std::size_t bytes, rows, slices;
 };
-/// Rows of memory.
+/// Rows of linear memory.
 struct BoxMemory {
   std::byte* first;
   std::size_t pitch, slice_pitch;
@@ -61,14 +62,15 @@ program::CopyBoxArguments arguments_of(const Box& box, BoxSide side, std::uint32
           blocking ? 1U : 0U};
 }
 
-/// As registered.hpp has it, of linear memory.
+/// device_view() of registered.hpp for linear memory.
 BoxMemory box_view(BoxMemory memory, const Box& box) {
   const std::size_t bytes = (box.slices - 1) * memory.slice_pitch + (box.rows - 1) * memory.pitch + box.bytes;
   memory.first = static_cast<std::byte*>(cudart::device_view(memory.first, bytes));
   return memory;
 }
 
-/// What memory that the device sees, too, counts as.
+/// The way of a copy whose linear side is in memory that the device can access: over the link, or on the
+/// device.
 BoxSide side_of(const BoxMemory& memory, MemcpyKind kind, MemcpyKind over_link, BoxSide link) {
   const bool host = kind == over_link || (kind == MemcpyKind::Default && is_pinned(memory.first));
   return host ? link : BoxSide::OnDevice;
@@ -120,7 +122,7 @@ Error from_array_now(const ArrayPlace& place, const Box& box, const BoxMemory& t
   return Error::Success;
 }
 
-/// Does the work in the stream, or leaves it to the graph that captures it.
+/// Performs the work in the stream. If a graph captures the stream, adds the work as a node instead.
 Error perform(const Work& work, Where where) {
   if (const Error error = Session::get().connect(); error != Error::Success) return error;
   const std::uint32_t stream = stream_number(where.stream, where.per_thread);
@@ -129,15 +131,15 @@ Error perform(const Work& work, Where where) {
 
 bool is_empty(const Box& box) { return box.bytes == 0 || box.rows == 0 || box.slices == 0; }
 
-/// Of what box_view() gives: an address of the program's own mappings is left where the box is not in one of
-/// them.
+/// Error of linear memory that box_view() could not translate to device memory: a box in the program's own
+/// mappings that is not within a single mapping.
 Error check_reach(const BoxMemory& memory) {
   if (!is_virtual(memory.first)) return Error::Success;
   const bool is_mapped = mapped_at(memory.first).has_value();
   return is_mapped ? not_supported("a copy between an array and several mappings") : Error::InvalidValue;
 }
 
-// The array may be freed before a graph is launched; then its place is refused.
+// Copies to an array. If the array is freed before a captured copy is launched, the launch fails.
 Error to_array(const Array& array, const Box& box, const BoxMemory& from, MemcpyKind kind, Where where) {
   if (!fits(array, box) || kind == MemcpyKind::DeviceToHost || kind == MemcpyKind::HostToHost)
     return Error::InvalidValue;
@@ -162,7 +164,7 @@ Error from_array(const Array& array, const Box& box, const BoxMemory& to, Memcpy
       where);
 }
 
-/// `box` is of the first array; where it lies in the other, `at` says.
+/// Copies between arrays. `box`: position in `to` and size. `at`: position in `from`.
 Error between_arrays(const Array& to, const Box& box, const Array& from, const Box& at, Where where) {
   if (!fits(to, box) || !fits(from, at)) return Error::InvalidValue;
   if (is_empty(box)) return Error::Success;
@@ -178,8 +180,8 @@ Error between_arrays(const Array& to, const Box& box, const Array& from, const B
       where);
 }
 
-/// Runs of bytes that may begin and end in the middle of a row, as cudaMemcpyToArray has them: calls
-/// copy(box, bytes that came before).
+/// Divides a run of bytes that may start or end in the middle of a row into boxes, as for cudaMemcpyToArray.
+/// Calls copy(box, number of preceding bytes) for each box.
 template <class Copy>
 Error in_rows(const Array& array, std::size_t x, std::size_t row, std::size_t count, const Copy& copy) {
   std::size_t done = 0;
@@ -248,7 +250,7 @@ Error rows_between_arrays(void* to, std::size_t to_x, std::size_t to_row, void* 
                                  {from_x, from_row, 0, width, height, 1}, where));
 }
 
-/// Row by row, where rows of both have as many bytes.
+/// Copies a run of bytes row by row between arrays with rows of the same size.
 Error linear_between_arrays(void* to, std::size_t to_x, std::size_t to_row, void* from, std::size_t from_x,
                             std::size_t from_row, std::size_t count, Where where) {
   const std::scoped_lock lock(Session::get().lock());
@@ -272,7 +274,7 @@ Error copy_3d_of_arrays(const Copy3D& of, Where where) {
   const Array* const from = array_of(of.from_array);
   if ((of.to_array != nullptr && to == nullptr) || (of.from_array != nullptr && from == nullptr))
     return returned(Error::InvalidValue);
-  // Of arrays, in texels; a height or depth of 0 is one.
+  // For copies with arrays, extents are in texels, and a height or depth of 0 means 1.
   const auto box_of = [&](const Array& array, const Position& at) {
     return Box{at.x * array.texel_bytes,
                at.y,

@@ -1,4 +1,4 @@
-// Arrays and mipmaps. Their texels lie on the device, in tiles; copies and surfaces reach them there.
+// Arrays and mipmaps. Their texels are stored on the device in tiles. Copies and surfaces access them there.
 #include "arrays.hpp"
 
 #include <algorithm>
@@ -23,7 +23,7 @@ std::set<Mipmap*>& mipmaps() {
   return *all;
 }
 
-/// Of the first level of `levels`, which lie one behind the other.
+/// Creates the first level of an array of `levels` levels, which are stored one after the other.
 Error make(const ChannelFormat* format, Extent extent, unsigned flags, std::uint32_t levels,
            std::unique_ptr<Array>& made) {
   Session& session = Session::get();
@@ -72,7 +72,7 @@ Error free_memory(std::uint64_t address) {
   return Session::get().call(Call::Free, program::FreeArguments{address, 0});
 }
 
-/// Bytes of a level on the device, as workload::TextureArray lays it out.
+/// Bytes of a level on the device, in the layout of workload::TextureArray.
 std::uint64_t device_bytes(const Array& array) {
   constexpr std::uint64_t kLine = 128, kTileBytes = 32, kTileRows = 4;
   const auto up = [](std::uint64_t value, std::uint64_t unit) { return (value + unit - 1) / unit; };
@@ -82,7 +82,7 @@ std::uint64_t device_bytes(const Array& array) {
   return slice * array.slices();
 }
 
-/// Half of it, in each direction that it has.
+/// The next level of a mipmap, with half the extent in each direction.
 std::unique_ptr<Array> next_level(const Array& finer) {
   auto level = std::make_unique<Array>(finer);
   level->address = finer.address + device_bytes(finer);
@@ -172,7 +172,7 @@ GPUMUX_CUDART_API Error cudaMallocMipmappedArray(void** handle, const ChannelFor
                                                  unsigned levels, unsigned flags) {
   const std::scoped_lock lock(Session::get().lock());
   if (handle == nullptr) return returned(Error::InvalidValue);
-  // As CUDA does, no more than down to a single texel; layers stay as many.
+  // Like CUDA, creates no level beyond a single texel. Layers are not halved.
   const bool flat = (flags & (kArrayLayered | kArrayCubemap)) != 0;
   std::size_t most = 1;
   const std::size_t largest = std::max({extent.width, extent.height, flat ? 0 : extent.depth});

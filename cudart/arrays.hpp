@@ -1,4 +1,4 @@
-// Arrays, for other parts of the library.
+// Interface of arrays for other parts of the library.
 #pragma once
 
 #include <cstddef>
@@ -14,7 +14,7 @@ namespace gpumux::cudart {
 /// An array, or a level of a mipmap.
 struct Array {
   ChannelFormat format{};
-  Extent extent{};  // as it was asked for
+  Extent extent{};  // as requested
   unsigned flags = 0;
   program::ArrayDescription shape{};
   std::uint64_t address = 0;
@@ -32,13 +32,13 @@ struct Mipmap {
   std::vector<std::unique_ptr<Array>> levels;
 };
 
-/// nullptr: the handle is none.
+/// The array or mipmap with this handle, or nullptr.
 [[nodiscard]] Array* array_of(void* handle);
 [[nodiscard]] Mipmap* mipmap_of(void* handle);
 
-/// False for what no texel is: 1, 2 or 4 channels of the same 8, 16 or 32 bits.
+/// Converts a texel format. Returns false unless there are 1, 2 or 4 channels of the same 8, 16 or 32 bits.
 [[nodiscard]] bool describe(const ChannelFormat& format, program::ArrayDescription& shape);
-/// 0 for what is no array.
+/// Bytes of a texel of the array, or 0 for a handle that is no array.
 [[nodiscard]] std::size_t texel_bytes_of(void* array);
 
 }  // namespace gpumux::cudart

@@ -12,7 +12,7 @@ constexpr std::size_t kRangeBytes = std::size_t{1} << 30U;
 constexpr std::size_t kAlignment = 256;
 
 struct Places {
-  std::uintptr_t first = 0;  // of the range; 0: it is not reserved yet
+  std::uintptr_t first = 0;  // start of the address range; 0: not reserved yet
   std::size_t used = 0;
   std::map<std::uintptr_t, program::VariableDescription> all;
 };

@@ -1,5 +1,6 @@
-// Constants lie in a bank that is not part of device memory. For copies and fills by address they have places
-// in a range of addresses at which this process has nothing; kernels that are given one fault.
+// Constants are in a bank that is not part of device memory. For copies and fills by address, they get places
+// in a reserved address range where this process has no memory. A kernel that accesses such an address
+// faults.
 #pragma once
 
 #include <cstddef>
@@ -9,14 +10,14 @@
 
 namespace gpumux::cudart {
 
-/// nullptr: there is no more room for constants.
+/// Reserves addresses for a constant. Returns nullptr if there is no room.
 [[nodiscard]] void* place_constant(const program::VariableDescription& variable);
 
 struct ConstantPlace {
   program::VariableDescription variable;
   std::size_t offset;  // bytes
 };
-/// Which constant a pointer points into.
+/// The constant that contains the address, or nothing.
 [[nodiscard]] std::optional<ConstantPlace> constant_at(const void* pointer);
 
 }  // namespace gpumux::cudart

@@ -1,4 +1,4 @@
-// Copies and fills. What the device sees, too, is copied where it lies; bytes of any other host memory pass
+// Copies and fills. Memory that the device can access is copied directly. Bytes of any other host memory go
 // through the staging buffer.
 #include <algorithm>
 #include <cstring>
@@ -25,10 +25,10 @@ void move_rows(std::byte* to, std::size_t to_pitch, const std::byte* from, std::
     std::memcpy(to + row * to_pitch, from + row * from_pitch, rows.bytes);
 }
 
-/// From the first byte of the first row to the last of the last.
+/// Bytes from the first byte of the first row to the last byte of the last row.
 std::size_t bytes_from_to(Rows rows, std::size_t pitch) { return (rows.count - 1) * pitch + rows.bytes; }
 
-/// One copy, whose host side is staged in pieces if the device does not see it.
+/// One copy. If the device cannot access the host side, the bytes are staged in pieces.
 class Copy {
  public:
   Copy(std::byte* to, std::size_t to_pitch, const std::byte* from, std::size_t from_pitch, Rows rows,
@@ -82,7 +82,7 @@ class Copy {
     return Session::get().call(Call::Transfer, arguments);
   }
 
-  /// A piece of whole rows, or of a part of one.
+  /// Copies in pieces, each of some whole rows or of a part of one row.
   Error in_pieces(Direction direction) {
     constexpr std::size_t kMost = program::kStagingBytes;
     if (rows_.bytes <= kMost) {
@@ -109,7 +109,8 @@ class Copy {
     const std::byte* const from = from_ + row * from_pitch_ + at;
     const bool in = direction == Direction::ToDevice;
     if (in) move_rows(staging, piece.bytes, from, from_pitch_, piece);
-    // What comes from the device is not where the program expects it before it has left the buffer.
+    // Bytes from the device must leave the staging buffer before the call returns, so this direction always
+    // blocks.
     const bool blocking = blocking_ || !in;
     const program::TransferArguments arguments{in ? address_of(to) : 0,
                                                in ? 0 : address_of(from),
@@ -134,16 +135,17 @@ class Copy {
   bool blocking_;
 };
 
-/// Bytes of a constant, from or to any memory but another constant; they pass through this process.
+/// Copies bytes between a constant and any memory except another constant. The bytes go through this process.
 Error copy_constant(bool to_constant, const ConstantPlace& place, std::byte* memory, std::size_t bytes,
                     Where where);
 
-/// Rows may reach from one mapping of the program's into the next, which lies elsewhere in device memory.
+/// True if all rows are in one mapping of the program. Otherwise adjacent addresses may be in different
+/// places of device memory.
 bool is_in_one_mapping(const void* first, std::size_t pitch, Rows rows) {
   const std::size_t bytes = bytes_from_to(rows, pitch);
   return bytes_in_one_mapping(first, bytes) == bytes;
 }
-/// An address at which the program has mapped nothing, or nothing that may be accessed.
+/// True for an address in the program's address reservations that is not mapped or not accessible.
 bool is_out_of_reach(const void* pointer) {
   return is_virtual(pointer) && device_view(pointer, 1) == pointer;
 }
@@ -217,8 +219,8 @@ Error copy_in_pieces(void* to, std::size_t to_pitch, const void* from, std::size
   return Error::Success;
 }
 
-/// Rows of linear memory that lie within each other, and slices: an error of either side. Of a row by itself
-/// beside an array the pitch counts for nothing.
+/// Checks that rows and slices of linear memory do not overlap. The pitch of a single row beside an array is
+/// ignored.
 Error check_layout(const Copy3D& of) {
   const bool of_array = of.from_array != nullptr || of.to_array != nullptr;
   const std::size_t texel =
@@ -273,7 +275,7 @@ Error fill(void* to, std::size_t pitch, Pattern pattern, Rows rows, Where where)
   if (const Error error = session.connect(); error != Error::Success) return returned(error);
   if (rows.bytes == 0 || rows.count == 0) return Error::Success;
   if (rows.count > 1 && rows.bytes > pitch)
-    return returned(Error::InvalidValue);  // as documented, unlike copies
+    return returned(Error::InvalidValue);  // as documented, unlike for copies
   if (constant_at(to)) {
     std::string row(rows.bytes, '\0');
     for (std::size_t at = 0; at < row.size(); at += pattern.bytes)
@@ -305,7 +307,7 @@ Error fill(void* to, std::size_t pitch, Pattern pattern, Rows rows, Where where)
   const MemsetNode described{to, pitch, pattern.value, pattern.bytes, rows.bytes / pattern.bytes, rows.count};
   if (captured(stream, {NodeType::Memset, described, work})) return Error::Success;
   Error error = work(stream);
-  // As documented: what the host sees, too, is filled when the call returns.
+  // As documented, filling memory that the host can access blocks.
   const bool seen = !allocation || allocation->kind != MemoryKind::Device;
   if (error == Error::Success && where.blocking && seen)
     error = session.call(Call::WaitForStream, program::StreamNumber{stream});

@@ -13,18 +13,18 @@
 namespace gpumux::cudart {
 namespace {
 
-constexpr int kMostThreads = 1024;  // of a block
+constexpr int kMostThreads = 1024;  // per block
 constexpr int kMostGridX = 0x7fff'ffff;
 constexpr int kMostGridYZ = 65535;
 constexpr int kMostBlockZ = 64;
 constexpr int kWarp = 32;
 constexpr int kTextureAlignment = 512;
 constexpr int kTexturePitch = 32;
-/// Where it would be in a computer: domain, bus, device and function.
+/// The PCI location that the device reports: domain, bus, device and function.
 constexpr unsigned kPciBus = 1;
 constexpr const char* kPciAddress = "0000:01:00.0";
 
-/// Writes the members of a structure one after the other, each where the compiler would put it.
+/// Writes the members of a structure one after the other, with the compiler's alignment.
 class MemberWriter {
  public:
   explicit MemberWriter(std::span<std::byte> to) : to_(to) {}
@@ -45,8 +45,8 @@ class MemberWriter {
   std::size_t at_ = 0;
 };
 
-/// cudaDeviceProp: 1008 bytes in CUDA 13, 1032 in CUDA 12 (`old`), which has some members more. 0 is what is
-/// not there, or has no limit of its own here, such as surfaces.
+/// Fills cudaDeviceProp: 1008 bytes in CUDA 13, or 1032 bytes with additional members in CUDA 12 (`old`).
+/// Members are 0 for missing features and for features without a limit, such as surfaces.
 constexpr std::size_t kPropertyBytes = 1008;
 constexpr std::size_t kOldPropertyBytes = 1032;
 
@@ -56,12 +56,12 @@ void describe(std::span<std::byte> to, bool old) {
   write.put(of.name);
   write.put(std::array<char, 16>{'g', 'p', 'u', 'm', 'u', 'x'});  // uuid
   write.put(std::array<char, 8>{});                               // luid
-  write.put_int(0);                                               // its node mask
+  write.put_int(0);                                               // node mask of the LUID
   write.put_size(of.total_memory);
   write.put_size(of.shared_bytes_per_block);
-  write.put_int(of.registers_per_sm);  // of a block
+  write.put_int(of.registers_per_sm);  // per block
   write.put_int(kWarp);
-  write.put_size(0x7fff'ffff);  // longest pitch
+  write.put_size(0x7fff'ffff);  // largest pitch
   write.put_int(kMostThreads);
   write.put(std::array<int, 3>{kMostThreads, kMostThreads, kMostBlockZ});
   write.put(std::array<int, 3>{kMostGridX, kMostGridYZ, kMostGridYZ});
@@ -72,7 +72,7 @@ void describe(std::span<std::byte> to, bool old) {
   write.put_int(of.capability % 10);
   write.put_size(kTextureAlignment);
   write.put_size(kTexturePitch);
-  if (old) write.put_int(1);  // copies overlap kernels
+  if (old) write.put_int(1);  // copies can overlap kernels
   write.put_int(of.sms);
   if (old) write.put_int(0);  // no limit on run time
   write.put_int(0);           // integrated
@@ -82,9 +82,9 @@ void describe(std::span<std::byte> to, bool old) {
   write.put_int(0);           // mipmapped
   if (old) write.put_int(1U << 28U);
   write.put(std::array<int, 2>{131072, 65536});
-  write.put_zeros(2);  // mipmapped
+  write.put_zeros(2);  // mipmapped textures
   write.put(std::array<int, 3>{131072, 65000, 2097120});
-  write.put_zeros(2);  // gather
+  write.put_zeros(2);  // gathered textures
   write.put(std::array<int, 3>{16384, 16384, 16384});
   write.put_zeros(3 + 1);  // alternate 3D, cube maps
   write.put(std::array<int, 2>{32768, 2048});
@@ -110,7 +110,7 @@ void describe(std::span<std::byte> to, bool old) {
   write.put_size(of.shared_bytes_per_sm);
   write.put_int(of.registers_per_sm);
   write.put_int(1);    // managed memory
-  write.put_zeros(2);  // boards of several GPUs
+  write.put_zeros(2);  // multi-GPU boards
   write.put_int(0);    // native atomics on host memory
   if (old) write.put_int(of.sp_lanes_per_dp_lane);
   write.put_int(0);  // pageable memory access
@@ -120,17 +120,17 @@ void describe(std::span<std::byte> to, bool old) {
   write.put_int(1);  // cooperative launch
   if (old) write.put_int(0);
   write.put_size(of.shared_bytes_most);
-  write.put_zeros(1);  // page tables of the host
-  write.put_zeros(1);  // direct access of managed memory from the host
+  write.put_zeros(1);  // uses the host's page tables
+  write.put_zeros(1);  // direct managed memory access from the host
   write.put_int(of.max_blocks_per_sm);
-  write.put_int(0);    // window of an access policy
-  write.put_size(0);   // shared memory of each block that is CUDA's own
+  write.put_int(0);    // size of an access policy window
+  write.put_size(0);   // shared memory per block reserved by CUDA
   write.put_int(1);    // registration of host memory
-  write.put_zeros(3);  // of memory to be read alone, sparse arrays, semaphores of others
+  write.put_zeros(3);  // read-only registration, sparse arrays, timeline semaphores
   write.put_int(1);    // memory pools
 }
 
-/// cudaDevAttr of those that have a value here; the others are 0.
+/// The value of a cudaDeviceAttr, 0 for attributes that are not modelled.
 int attribute_value(int attribute) {
   const program::DeviceDescription& of = Session::get().device();
   const auto number = [](std::uint64_t value) { return static_cast<int>(value); };
@@ -149,11 +149,11 @@ int attribute_value(int attribute) {
     case 12: return number(of.registers_per_sm);
     case 13: return static_cast<int>(of.core_mhz * 1e3);
     case 14: return kTextureAlignment;
-    case 15: return 1;  // copies overlap kernels
+    case 15: return 1;  // copies can overlap kernels
     case 16: return number(of.sms);
     case 19:
       return 1;  // maps host memory
-    // Textures: 1D, 2D, 3D, layers of 2D ones.
+    // Textures: 1D, 2D, 3D, layered 2D.
     case 21:
     case 22: return 131072;
     case 23: return 65536;
@@ -172,7 +172,7 @@ int attribute_value(int attribute) {
     case 39: return number(of.max_threads_per_sm);
     case 40: return 2;      // copy engines
     case 41: return 1;      // unified addressing
-    case 42: return 32768;  // layers of 1D textures
+    case 42: return 32768;  // layered 1D textures
     case 43: return 2048;
     case 51: return kTexturePitch;
     case 75: return number(of.capability / 10);
@@ -188,14 +188,14 @@ int attribute_value(int attribute) {
     case 95: return 1;  // cooperative launch
     case 97: return number(of.shared_bytes_most);
     case 99: return 1;   // registration of host memory
-    case 102: return 1;  // memory that the program maps itself
+    case 102: return 1;  // virtual memory management
     case 106: return number(of.max_blocks_per_sm);
     case 115: return 1;  // memory pools
     default: return 0;
   }
 }
 
-/// Of a call for one device: there is number 0 alone.
+/// Checks the number of a device in a call. Only number 0 exists.
 Error of_device(int device) {
   const Error error = connected();
   if (error != Error::Success) return error;
@@ -205,7 +205,7 @@ Error of_device(int device) {
 }  // namespace
 
 std::array<std::size_t, kLimits>& limits() {
-  // What CUDA's documentation gives as defaults, but for the heap, which is the machine's.
+  // Defaults of CUDA's documentation, except for the heap, whose size the machine defines.
   static std::array<std::size_t, kLimits> all = {
       1024, 1U << 20U, static_cast<std::size_t>(Session::get().device().heap_bytes), 0, 2048};
   return all;
@@ -231,7 +231,7 @@ GPUMUX_CUDART_API Error cudaSetValidDevices(int* devices, int count) {
     if (devices[i] != 0) return returned(Error::InvalidDevice);
   return returned(connected());
 }
-// Flags say how the host waits, which costs no simulated time.
+// Flags select how the host waits. Waiting costs no simulated time.
 GPUMUX_CUDART_API Error cudaSetDeviceFlags(unsigned) { return returned(connected()); }
 GPUMUX_CUDART_API Error cudaGetDeviceFlags(unsigned* flags) {
   *flags = 0;
@@ -258,7 +258,7 @@ GPUMUX_CUDART_API Error cudaDeviceGetPCIBusId(char* text, int length, int device
   if (error == Error::Success) std::snprintf(text, static_cast<std::size_t>(length), "%s", kPciAddress);
   return returned(error);
 }
-// The domain and the function may be missing.
+// Domain and function may be missing in the text.
 GPUMUX_CUDART_API Error cudaDeviceGetByPCIBusId(int* device, const char* text) {
   if (device == nullptr || text == nullptr) return returned(Error::InvalidValue);
   unsigned domain = 0, bus = 0, slot = 0, function = 0;
@@ -275,7 +275,7 @@ GPUMUX_CUDART_API Error cudaDriverGetVersion(int* version) {
   *version = kDriverVersion;
   return Error::Success;
 }
-// The division of L1 and shared memory is the machine's matter (docs/machines.md).
+// The machine divides L1 and shared memory, so this setting has no effect (docs/machines.md).
 GPUMUX_CUDART_API Error cudaDeviceSetCacheConfig(int) { return returned(connected()); }
 GPUMUX_CUDART_API Error cudaDeviceGetCacheConfig(int* config) {
   *config = 0;
@@ -287,7 +287,7 @@ GPUMUX_CUDART_API Error cudaDeviceGetSharedMemConfig(int* config) {
   *config = 1;  // banks of four bytes
   return returned(connected());
 }
-// Nothing persists in the simulated L2.
+// The simulated L2 has no persisting accesses.
 GPUMUX_CUDART_API Error cudaCtxResetPersistingL2Cache() { return returned(connected()); }
 
 GPUMUX_CUDART_API Error cudaDeviceReset() {
@@ -297,8 +297,8 @@ GPUMUX_CUDART_API Error cudaDeviceReset() {
   return returned(session.call(Call::WaitForDevice, program::Nothing{}));
 }
 
-// cudaLimit: 0 the stack of a thread and 1 the buffer of printf, of which there is as much as is needed; 2
-// the heap of malloc in kernels; 4 launches of kernels by kernels that may be pending.
+// cudaLimit: 0 stack per thread and 1 buffer of printf, which are unlimited; 2 heap for malloc in kernels; 4
+// pending launches of kernels by kernels.
 GPUMUX_CUDART_API Error cudaDeviceSetLimit(int limit, std::size_t value) {
   if (const Error error = connected(); error != Error::Success) return returned(error);
   const auto number = static_cast<std::size_t>(limit);
@@ -323,7 +323,7 @@ GPUMUX_CUDART_API Error cudaDeviceGetLimit(std::size_t* value, int limit) {
   return Error::Success;
 }
 
-// A profiler would begin and end here.
+// Marks for a profiler, which have no effect.
 GPUMUX_CUDART_API Error cudaProfilerStart() { return Error::Success; }
 GPUMUX_CUDART_API Error cudaProfilerStop() { return Error::Success; }
 

@@ -1,4 +1,4 @@
-// Errors: names, texts, and each thread's last one.
+// Error names, error texts, and each thread's last error.
 #include <algorithm>
 #include <array>
 #include <cstdio>
@@ -18,7 +18,7 @@ struct Text {
   const char* text;
 };
 
-/// By number, as CUDA's documentation has them.
+/// By number, with names and texts of CUDA's documentation.
 constexpr Text kTexts[] = {
     {0, "cudaSuccess", "no error"},
     {1, "cudaErrorInvalidValue", "invalid argument"},
@@ -73,7 +73,7 @@ const Text* find(Error error) {
   return found == std::end(kTexts) ? nullptr : found;
 }
 
-/// Of a kernel, after which the context is of no use any more: every call returns it.
+/// True for an error of a kernel that makes the context unusable: all later calls return it.
 bool lasts(Error error) {
   return error == Error::IllegalAddress || error == Error::Assert || error == Error::MisalignedAddress ||
          error == Error::LaunchFailure;

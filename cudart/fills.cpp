@@ -1,4 +1,4 @@
-// cudaMemset and its relatives, each as it is, in a stream, and with default streams per thread.
+// cudaMemset and related functions, in variants: blocking, in a stream, and with per-thread default streams.
 #include "copies.hpp"
 
 namespace gpumux::cudart {

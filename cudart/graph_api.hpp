@@ -1,4 +1,4 @@
-// Functions of graphs that the driver's do as.
+// Run-time functions of graphs that implement functions of the driver.
 #pragma once
 
 #include "abi.hpp"
@@ -10,7 +10,7 @@ namespace gpumux::cudart {
 struct InstantiateParams {
   unsigned long long flags;
   StreamHandle upload;
-  void* node;  // at fault
+  void* node;  // the node with an error
   int result;  // cudaGraphInstantiateResult
 };
 /// cudaGraphExecUpdateResultInfo.

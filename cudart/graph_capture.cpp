@@ -1,4 +1,4 @@
-// Streams under capture: what is enqueued in them becomes nodes of a graph.
+// Stream capture: work that is enqueued in a capturing stream becomes nodes of a graph.
 #include <algorithm>
 
 #include "graph.hpp"
@@ -13,11 +13,11 @@ constexpr auto kIllegalState = static_cast<Error>(401);
 constexpr auto kCaptureUnmatched = static_cast<Error>(903);
 constexpr auto kCaptureUnjoined = static_cast<Error>(904);
 
-/// What is being captured: into which graph, and for each stream of it what its next node comes after.
+/// A capture: its graph, and for each capturing stream the nodes on which its next node depends.
 struct Capture {
   std::uint64_t number = 0;
   Graph* graph = nullptr;
-  bool of_program = false;  // the graph was there before
+  bool of_program = false;  // captures into an existing graph
   std::uint32_t origin = 0;
   std::map<std::uint32_t, std::vector<Node*>> streams;
   std::map<EventHandle, std::vector<Node*>> events;
@@ -33,7 +33,8 @@ Capture* capture_of(std::uint32_t stream) {
   return nullptr;
 }
 
-/// `handle`: of a graph of the program, behind nodes of which it is captured; nullptr: a new one.
+/// Starts a capture. `handle`: a graph of the program, to which nodes after `after` are added; nullptr: a new
+/// graph.
 Error begin_capture(StreamHandle stream, void* handle, void* const* after, std::size_t count,
                     bool per_thread) {
   static std::uint64_t begun = 0;
@@ -56,7 +57,7 @@ Error begin_capture(StreamHandle stream, void* handle, void* const* after, std::
   return Error::Success;
 }
 
-/// Nothing in another stream is behind all that the stream in which it began has waited for.
+/// True if the stream that started the capture has joined all other streams: it depends on their last nodes.
 bool is_joined(const Capture& capture) {
   const std::set<const Node*> joined = Graph::with_ancestors(capture.streams.at(capture.origin));
   return std::ranges::all_of(capture.streams, [&](const auto& stream) {
@@ -70,7 +71,7 @@ Error end_capture(StreamHandle stream, void** made, bool per_thread) {
   if (capture == nullptr) return returned(kIllegalState);
   if (capture->origin != stream_number(stream, per_thread)) return returned(kCaptureUnmatched);
   const bool joined = is_joined(*capture);
-  if (!joined && !capture->of_program) capture->graph->self.reset();  // it is gone
+  if (!joined && !capture->of_program) capture->graph->self.reset();  // the graph is destroyed
   if (made != nullptr) *made = joined ? capture->graph : nullptr;
   std::erase_if(captures(), [&](const auto& each) { return each.get() == capture; });
   return joined ? Error::Success : returned(kCaptureUnjoined);
@@ -83,19 +84,19 @@ Error give_info(StreamHandle stream, int* status, unsigned long long* number, vo
   Capture* const capture = capture_of(stream_number(stream, per_thread));
   *status = capture != nullptr ? 1 : 0;
   if (capture == nullptr) return Error::Success;
-  // Valid until the stream's next call.
+  // The pointer is valid until the stream's next call.
   std::vector<Node*>& last = capture->streams.at(stream_number(stream, per_thread));
   if (number != nullptr) *number = capture->number;
   if (graph != nullptr) *graph = capture->graph;
   if (after != nullptr) *after = reinterpret_cast<void* const*>(last.data());
-  if (data != nullptr) *data = nullptr;  // all dependencies are plain ones
+  if (data != nullptr) *data = nullptr;  // all dependencies are plain, without edge data
   if (count != nullptr) *count = last.size();
   return Error::Success;
 }
 
 Error update_dependencies(StreamHandle stream, void* const* nodes, std::size_t count, unsigned flags,
                           bool per_thread) {
-  constexpr unsigned kSet = 1;  // 0: they come to those that there are
+  constexpr unsigned kSet = 1;  // replace the dependencies; 0: add to them
   const std::scoped_lock lock(Session::get().lock());
   const std::uint32_t number = stream_number(stream, per_thread);
   Capture* const capture = capture_of(number);
@@ -134,7 +135,7 @@ bool captured_wait(std::uint32_t stream, EventHandle event) {
   for (const auto& capture : captures()) {
     const auto found = capture->events.find(event);
     if (found == capture->events.end()) continue;
-    std::vector<Node*>& last = capture->streams[stream];  // which it joins if it had no part in it
+    std::vector<Node*>& last = capture->streams[stream];  // may add the stream to the capture
     for (Node* const node : found->second)
       if (std::ranges::find(last, node) == last.end()) last.push_back(node);
     return true;
@@ -176,7 +177,7 @@ GPUMUX_CUDART_API Error cudaStreamBeginCapture(StreamHandle stream, int) {
 GPUMUX_CUDART_API Error cudaStreamBeginCapture_ptsz(StreamHandle stream, int) {
   return begin_capture(stream, nullptr, nullptr, 0, true);
 }
-// Data of dependencies says nothing that is not so here.
+// Edge data of the dependencies is ignored, since there are only plain dependencies.
 GPUMUX_CUDART_API Error cudaStreamBeginCaptureToGraph(StreamHandle stream, void* graph, void* const* after,
                                                       const void*, std::size_t count, int) {
   return graph != nullptr ? begin_capture(stream, graph, after, count, false) : returned(Error::InvalidValue);
@@ -209,7 +210,7 @@ GPUMUX_CUDART_API Error cudaStreamGetCaptureInfo_ptsz(StreamHandle stream, int* 
                                                       std::size_t* count) {
   return give_info(stream, status, number, graph, after, data, count, true);
 }
-// As CUDA 12's headers call it.
+// Name of the function in CUDA 12's headers.
 GPUMUX_CUDART_API Error cudaStreamGetCaptureInfo_v2(StreamHandle stream, int* status,
                                                     unsigned long long* number, void** graph,
                                                     void* const** after, std::size_t* count) {
@@ -220,7 +221,7 @@ GPUMUX_CUDART_API Error gpumux_stream_update_capture_dependencies(StreamHandle s
                                                                   int per_thread) {
   return update_dependencies(stream, nodes, count, flags, per_thread != 0);
 }
-// What other threads may call meanwhile is not checked.
+// Restrictions on calls of other threads during a capture are not checked.
 GPUMUX_CUDART_API Error cudaThreadExchangeStreamCaptureMode(int* mode) {
   static int current = 0;
   std::swap(*mode, current);

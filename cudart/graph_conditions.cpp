@@ -6,8 +6,8 @@ namespace {
 constexpr std::size_t kWordBytes = 4;
 constexpr std::size_t kWordsAtOnce = 1024;
 
-/// A word of device memory that no other condition has. None is given back: a graph may go while it is under
-/// way.
+/// Allocates a word of device memory for a condition. Words are never freed, because a destroyed graph may
+/// still run.
 Error make_word(std::uint64_t& address) {
   static std::uint64_t next = 0;
   static std::size_t left = 0;
@@ -45,7 +45,8 @@ Error describe_condition(void* handle, ConditionNode& of, NodeWork& out) {
     made.bodies.push_back(std::make_shared<Graph>());
     made.handles.push_back(made.bodies.back().get());
   }
-  // The array is the node's, which is made from `out` without moving its elements.
+  // The array of handles belongs to the node. The node is moved from `out`, which keeps the elements in
+  // place.
   of.graphs = made.handles.data();
   return Error::Success;
 }

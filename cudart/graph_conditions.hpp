@@ -1,11 +1,12 @@
-// Conditional nodes: words that kernels write by cudaGraphSetConditional, whose handles are their addresses.
+// Conditional nodes. Kernels set their conditions by cudaGraphSetConditional. A condition's handle is the
+// address of its word.
 #pragma once
 
 #include "graph.hpp"
 
 namespace gpumux::cudart {
 
-/// A node of the graph by its description, which gets the graphs of its bodies.
+/// Describes a conditional node. `of` receives the graphs of its bodies.
 Error describe_condition(void* graph, ConditionNode& of, NodeWork& out);
 
 }  // namespace gpumux::cudart

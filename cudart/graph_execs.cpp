@@ -1,4 +1,4 @@
-// Graphs that have been instantiated: cudaGraphExec_t.
+// Instantiated graphs: cudaGraphExec_t.
 #include <algorithm>
 
 #include "graph_api.hpp"
@@ -9,7 +9,7 @@ namespace gpumux::cudart {
 namespace {
 
 constexpr auto kGraphUpdateFailure = static_cast<Error>(910);
-constexpr unsigned long long kUpload = 2;  // nothing has to be brought to the device before a launch
+constexpr unsigned long long kUpload = 2;  // no effect: launches need no upload
 
 std::set<Plan*>& plans() {
   static auto* const all = new std::set<Plan*>;
@@ -89,7 +89,7 @@ GPUMUX_CUDART_API Error cudaGraphExecDestroy(void* handle) {
   Plan* const plan = plan_of(handle);
   if (plan == nullptr) return returned(Error::InvalidValue);
   plans().erase(plan);
-  delete plan;  // its streams' work goes on
+  delete plan;  // its enqueued work continues
   return Error::Success;
 }
 GPUMUX_CUDART_API Error cudaGraphExecGetFlags(void* handle, unsigned long long* flags) {
@@ -173,7 +173,7 @@ GPUMUX_CUDART_API Error cudaGraphExecEventWaitNodeSetEvent(void* plan, void* nod
   const Error error = describe_event(NodeType::EventWait, event, of);
   return set_described(plan, node, error, of);
 }
-/// Node by node, in the order in which they were added.
+/// Updates the nodes of a child graph one by one, in the order of their creation.
 GPUMUX_CUDART_API Error cudaGraphExecChildGraphNodeSetParams(void* handle, void* node, void* with) {
   const std::scoped_lock lock(Session::get().lock());
   Plan* const plan = plan_of(handle);

@@ -9,13 +9,13 @@
 
 namespace gpumux::cudart {
 
-/// Some memory, as large as a range.
+/// A piece of memory that allocation nodes can use.
 struct GraphBlock {
   std::size_t bytes = 0;
-  bool busy = false;         // a range has it that is allocated
-  std::size_t ranges = 0;    // that had it last
-  std::uint32_t stream = 0;  // of the last work with it,
-  GraphEvent end;            // which is over with this; nullptr: it is over
+  bool busy = false;         // an allocated range uses it
+  std::size_t ranges = 0;    // number of ranges that used it last
+  std::uint32_t stream = 0;  // stream of its last use
+  GraphEvent end;            // end of its last use; nullptr: already over
 };
 
 namespace {
@@ -26,7 +26,7 @@ enum Attribute : int { kUsed, kMostUsed, kReserved, kMostReserved };
 struct State {
   std::vector<std::shared_ptr<GraphBlock>> blocks;
   std::map<std::uintptr_t, std::weak_ptr<GraphRange>> ranges;
-  std::map<std::uintptr_t, std::shared_ptr<GraphRange>> held;  // that are allocated
+  std::map<std::uintptr_t, std::shared_ptr<GraphRange>> held;  // allocated ranges
   std::size_t addresses = 0;
   std::size_t most_used = 0;
   std::size_t most_reserved = 0;
@@ -66,7 +66,8 @@ void give(GraphRange& range, const std::shared_ptr<GraphBlock>& block) {
   if (block != nullptr) ++block->ranges;
 }
 
-/// That a range in this stream can have: its last one, if nobody else has that, or any that is as large.
+/// A block for a range in this stream: its last block if that is free, or any free block that is large
+/// enough, or a new one.
 std::shared_ptr<GraphBlock> find_block(const GraphRange& range, std::uint32_t stream) {
   const auto is_free = [&](const std::shared_ptr<GraphBlock>& block) {
     return block != nullptr && !block->busy && block->bytes >= range.bytes &&
@@ -109,7 +110,7 @@ GraphRange::~GraphRange() {
   forget_of_graph(address);
   state().addresses -= bytes;
   state().ranges.erase(address);
-  // What is still under way may use it.
+  // Work in progress may still use the memory, so the free waits for all streams.
   static_cast<void>(
       Session::get().call(Call::FreeInStream, program::FreeArguments{address, program::kAllStreams}));
 }
@@ -173,11 +174,12 @@ Error free_of_graph(void* pointer, const std::uint32_t* stream) {
 
 namespace {
 
-/// A range of the graph's that nobody has behind these nodes: what allocated it there has been freed there.
+/// A range of the graph that is free at this point: each of its allocations in the graph has been freed
+/// before these nodes.
 std::shared_ptr<GraphRange> free_before(const Graph& graph, const std::vector<Node*>& after,
                                         std::size_t bytes) {
   const std::set<const Node*> before = Graph::with_ancestors(after);
-  std::map<std::uintptr_t, int> open;  // allocations less frees before, by address
+  std::map<std::uintptr_t, int> open;  // by address: allocations minus preceding frees
   std::vector<std::shared_ptr<GraphRange>> all;
   for (const auto& node : graph.nodes) {
     if (const auto* const made = std::get_if<AllocationContent>(&node->of.content)) {
@@ -206,7 +208,7 @@ Error add_allocation(Graph& graph, std::vector<Node*> after, AllocationNode& of,
 Error add_free(Graph& graph, std::vector<Node*> after, void* pointer, Node** made) {
   if (range_at(pointer) == nullptr) return Error::InvalidValue;
   const std::set<const Node*> before = Graph::with_ancestors(after);
-  // What is allocated here is freed behind that, and once.
+  // Memory of an allocation node of this graph must be freed after this node, and only once.
   bool allocated = false;
   int open = 0;
   for (const auto& node : graph.nodes) {
@@ -235,7 +237,7 @@ GPUMUX_CUDART_API Error cudaDeviceGetGraphMemAttribute(int device, int which, vo
 GPUMUX_CUDART_API Error cudaDeviceSetGraphMemAttribute(int device, int which, void* value) {
   const std::scoped_lock lock(Session::get().lock());
   if (device != 0) return returned(Error::InvalidDevice);
-  // The most so far begin anew; nothing else can be set.
+  // The maxima can be reset to the current values. Nothing else can be set.
   if (value == nullptr || *static_cast<const std::uint64_t*>(value) != 0)
     return returned(Error::InvalidValue);
   if (which == kMostUsed) {

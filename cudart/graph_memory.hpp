@@ -1,8 +1,8 @@
-// Memory of graphs: addresses that they have from the day on which a node of theirs allocates, and what
-// memory there is behind them, which launches take and graphs that are not under way share.
+// Memory of graphs. An allocation node gets fixed addresses when it is created. The memory behind them is
+// taken by launches, and graphs that do not run at the same time share it.
 //
-// Addresses are allocations of gpumux from then on, of their own bytes each; that memory is shared among them
-// is an account, which is all that a program sees of it.
+// In gpumux, each address range is an allocation of its own for its whole life. The sharing of memory is only
+// accounted for, which is all that a program can observe.
 #pragma once
 
 #include <cstddef>
@@ -16,8 +16,8 @@ namespace gpumux::cudart {
 
 struct GraphBlock;
 
-/// Addresses of one allocation node, or of several one behind the other. They go with the last graph, or what
-/// was made of one, that has them, and when their memory has been freed.
+/// The addresses of one allocation node, or of several nodes that use them in turn. The range is freed when
+/// the last graph or instantiated graph with it is gone and its memory was freed.
 struct GraphRange {
   GraphRange(std::uintptr_t at, std::size_t size);
   ~GraphRange();
@@ -26,36 +26,36 @@ struct GraphRange {
 
   std::uintptr_t address;
   std::size_t bytes;
-  bool allocated = false;  // by a launch, and not freed
+  bool allocated = false;  // allocated by a launch and not freed yet
   std::shared_ptr<GraphBlock> block;
 };
 
-/// An event of a launch or a stream, recorded behind the last work that may use some memory.
+/// An event of a launch or a stream, recorded after the last work that may use some memory.
 using GraphEvent = std::shared_ptr<void>;
 [[nodiscard]] GraphEvent make_graph_event(Error& error);
 
-// For callers that hold the session's lock, as all that follow.
+// Callers of the following functions must hold the session's lock.
 Error make_range(std::size_t bytes, std::shared_ptr<GraphRange>& made);
 [[nodiscard]] std::shared_ptr<GraphRange> range_at(const void* pointer);
 
-/// What a launch does with memory.
+/// The allocations and frees of a launch.
 struct GraphMemoryUse {
   struct Allocated {
     std::shared_ptr<GraphRange> range;
-    bool left = false;  // behind the launch, too
+    bool left = false;  // still allocated after the launch
   };
   std::vector<Allocated> allocated;
-  std::vector<void*> freed;  // that others have allocated
+  std::vector<void*> freed;  // memory that other launches have allocated
 };
-/// Before a launch in a stream. `auto_free`: what the last one has left allocated is freed. InvalidValue: it
-/// is still allocated, or what is to be freed is not.
+/// Must be called before a launch in a stream. `auto_free`: frees memory that the previous launch left
+/// allocated. Returns InvalidValue if memory to allocate is still allocated, or memory to free is not.
 Error take_memory(const GraphMemoryUse& use, std::uint32_t stream, bool auto_free, const GraphEvent& end);
 
-/// As cudaFree and cudaFreeAsync of such memory; `stream`: nullptr: the device has been waited for.
+/// Like cudaFree and cudaFreeAsync for graph memory. `stream`: nullptr if the device has been waited for.
 Error free_of_graph(void* pointer, const std::uint32_t* stream);
 
 struct GraphMemory {
-  std::size_t addresses = 0;  // bytes
+  std::size_t addresses = 0;  // bytes of address ranges
   std::size_t reserved = 0;
 };
 [[nodiscard]] GraphMemory graph_memory();

@@ -1,4 +1,4 @@
-// Nodes of each kind: how they are added, and what they say.
+// Graph nodes of each kind: creation, queries and changes.
 #include <algorithm>
 #include <cstring>
 
@@ -10,7 +10,7 @@
 namespace gpumux::cudart {
 namespace {
 
-/// Nodes of the graph that handles stand for; false: some are not.
+/// Looks up the nodes of handles. Returns false if a handle is no node of the graph.
 bool nodes_of(const Graph& graph, void* const* handles, std::size_t count, std::vector<Node*>& nodes) {
   if (handles == nullptr && count != 0) return false;
   for (std::size_t i = 0; i < count; ++i) {
@@ -51,7 +51,7 @@ Error add_free_node(void** made, void* handle, void* const* after, std::size_t c
   return returned(error);
 }
 
-/// What a node of this type has; nullptr: it is none.
+/// The content of a node of this type, or nullptr for any other handle.
 template <class Of>
 Of* content_of(void* handle, NodeType type) {
   Node* const node = node_of(handle);
@@ -73,7 +73,7 @@ Error give_event(void* node, NodeType type, EventHandle* out) {
   return Error::Success;
 }
 
-/// Gives a node what was described instead of what it has.
+/// Replaces a node's content by a new description. The types must be equal.
 Error set_described(void* handle, Error error, NodeWork& of) {
   const std::scoped_lock lock(Session::get().lock());
   Node* const node = node_of(handle);

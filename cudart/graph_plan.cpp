@@ -9,7 +9,7 @@ namespace gpumux::cudart {
 namespace {
 
 constexpr unsigned kNonBlocking = 1;
-constexpr int kUndefined = 1;  // no priority
+constexpr int kUndefined = 1;  // no valid priority
 
 int priority_of(StreamHandle stream) {
   const auto found = streams().find(stream);
@@ -42,7 +42,7 @@ Error Plan::make(const Graph& graph) {
 
 void Plan::find_memory() {
   memory_ = {};
-  std::map<std::shared_ptr<GraphRange>, int> open;  // allocations less frees
+  std::map<std::shared_ptr<GraphRange>, int> open;  // allocations minus frees
   for (const Step& step : steps_) {
     if (const auto* const made = std::get_if<AllocationContent>(&step.of.content)) {
       const auto same = [&](const GraphMemoryUse::Allocated& of) { return of.range == made->range; };
@@ -59,11 +59,12 @@ void Plan::find_memory() {
   }
 }
 
-/// The graph's steps, none before those of `behind`; `ends`: what comes after it comes after these.
+/// Appends the graph's steps after the steps `behind`. `ends` receives the last steps of the graph. Returns
+/// false for a graph with cycles.
 bool Plan::append(const Graph& graph, const std::vector<std::size_t>& behind,
                   std::vector<std::size_t>& ends) {
   words_.insert(words_.end(), graph.words.begin(), graph.words.end());
-  std::map<const Node*, std::vector<std::size_t>> done;  // what those behind a node come after
+  std::map<const Node*, std::vector<std::size_t>> done;  // by node: the steps on which its successors depend
   const auto join = [](std::vector<std::size_t>& to, const std::vector<std::size_t>& more) {
     for (const std::size_t step : more)
       if (std::ranges::find(to, step) == to.end()) to.push_back(step);
@@ -98,11 +99,11 @@ bool Plan::append(const Graph& graph, const std::vector<std::size_t>& behind,
   return true;
 }
 
-/// A step goes on in the lane of one before it that nothing follows there yet.
+/// A step continues the lane of a predecessor, if no other step does. Otherwise it gets a new lane.
 void Plan::choose_lanes() {
   lanes_ = 1;
   constexpr std::size_t kNobody = ~std::size_t{0};
-  std::vector<std::size_t> last = {kNobody};  // by lane
+  std::vector<std::size_t> last = {kNobody};  // last step by lane
   for (std::size_t i = 0; i < steps_.size(); ++i) {
     Step& step = steps_[i];
     const auto open = std::ranges::find_if(
@@ -210,7 +211,7 @@ Error Plan::enqueue_steps(std::uint32_t main) {
 }
 
 Error Plan::define(int priority) {
-  give_up_streams();  // they are those of the body that this one replaces
+  give_up_streams();  // streams of the body's previous definition
   if (const Error error = ensure_streams(priority); error != Error::Success) return error;
   if (const Error error = define_bodies(priority); error != Error::Success) return error;
   Error error = Session::get().call(Call::BeginBody, program::Nothing{});
@@ -263,7 +264,7 @@ std::shared_ptr<Graph> Plan::as_graph() const {
       condition->handles[i] = condition->bodies[i].get();
     }
   }
-  // Those of its bodies' graphs are among them.
+  // words_ includes the words of the bodies' graphs.
   graph->words = words_;
   return graph;
 }
@@ -330,7 +331,7 @@ Plan::Update Plan::update(const Graph& graph) {
   const Update result = compare(*this, now);
   if (result.result != 0) return result;
   for (std::size_t i = 0; i < steps_.size(); ++i) {
-    now.steps_[i].node = steps_[i].node;  // by which the program knows it
+    now.steps_[i].node = steps_[i].node;  // the program knows the step by this node
     now.steps_[i].enabled = steps_[i].enabled;
   }
   steps_ = std::move(now.steps_);

@@ -1,4 +1,4 @@
-// What instantiation makes of a graph: steps in an order in which they can be done.
+// An instantiated graph: its steps in an executable order.
 #pragma once
 
 #include <memory>
@@ -9,22 +9,22 @@
 
 namespace gpumux::cudart {
 
-/// Nodes of which one follows the other share a lane, a stream; others have lanes of their own, and events
-/// between them. Child graphs are part of it; bodies of conditions have plans of their own, whose lanes
-/// nobody else uses.
+/// An instantiated graph. A chain of nodes shares a lane, which is a stream. Other nodes have lanes of their
+/// own, with events between them. Child graphs are part of the plan. Bodies of conditions have plans of their
+/// own, whose lanes are not shared.
 class Plan {
  public:
   struct Step {
-    const Node* node = nullptr;  // of the graph that it was made of
+    const Node* node = nullptr;  // node of the instantiated graph
     NodeWork of;
     std::size_t lane = kMain;
-    std::vector<std::size_t> events;  // steps in other lanes that it waits for
-    bool others_wait = false;         // steps in other lanes, or the end of the launch
-    std::vector<std::size_t> after;   // all that it depends on
+    std::vector<std::size_t> events;  // steps in other lanes that this one waits for
+    bool others_wait = false;         // steps in other lanes, or the launch's end, wait for it
+    std::vector<std::size_t> after;   // all steps that it depends on
     bool enabled = true;
     std::vector<std::unique_ptr<Plan>> bodies;
   };
-  static constexpr std::size_t kMain = 0;  // the stream of the launch
+  static constexpr std::size_t kMain = 0;  // stream of the launch
   static constexpr unsigned long long kAutoFree = 1;
   static constexpr unsigned long long kNodePriority = 8;
 
@@ -33,23 +33,23 @@ class Plan {
   Plan(const Plan&) = delete;
   Plan& operator=(const Plan&) = delete;
 
-  /// InvalidValue: nodes depend on each other in a circle.
+  /// Instantiates a graph. Returns InvalidValue if its dependencies have a cycle.
   Error make(const Graph& graph);
   Error launch(StreamHandle stream, bool per_thread);
-  /// Lets the bodies of conditions be known to gpumux, if they have changed.
+  /// Sends new or changed bodies of conditions to gpumux.
   Error define_bodies(int priority);
 
   [[nodiscard]] Step* step_of(const void* node);
-  /// Gives the step of a node what was described instead.
+  /// Replaces the content of a node's step.
   Error set(const void* node, NodeWork of);
-  /// Makes it as one of another graph, whose nodes say the same but for their parameters.
+  /// Adopts the parameters of another graph, which must have equal nodes and dependencies otherwise.
   struct Update {
     int result = 0;  // cudaGraphExecUpdateResult
     const Node* node = nullptr;
     const Node* from = nullptr;
   };
   Update update(const Graph& graph);
-  /// A graph that does the same, for a node of another.
+  /// An equivalent graph, to be the child graph of a node.
   [[nodiscard]] std::shared_ptr<Graph> as_graph() const;
   [[nodiscard]] bool has_memory() const { return !memory_.allocated.empty() || !memory_.freed.empty(); }
   [[nodiscard]] unsigned long long flags() const { return flags_; }
@@ -72,17 +72,17 @@ class Plan {
   bool of_body_;
   std::vector<Step> steps_;
   std::size_t lanes_ = 1;
-  std::vector<StreamHandle> streams_;  // of lanes behind kMain; of a body, kMain's at the end
-  std::vector<EventHandle> events_;    // of steps; the last one is the launch's begin
+  std::vector<StreamHandle> streams_;  // lanes after kMain; for a body, the last one is kMain's
+  std::vector<EventHandle> events_;    // by step; the last one is the start of the launch
   std::vector<ConditionWord> words_;
   std::unique_ptr<UserObjects> objects_;
   GraphMemoryUse memory_;
-  GraphEvent end_;  // of the last launch
+  GraphEvent end_;  // end of the last launch
   std::uint32_t last_stream_ = ~0U;
-  // Of a body.
+  // Only for the plan of a body.
   StreamHandle own_stream_ = nullptr;
   std::uint32_t body_ = 0;
-  int defined_priority_ = 1;  // none that there is: it is to be defined
+  int defined_priority_ = 1;  // no valid priority: not defined yet
 };
 
 }  // namespace gpumux::cudart

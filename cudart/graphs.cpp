@@ -1,4 +1,4 @@
-// Graphs: their nodes and what these come after.
+// Graphs: their nodes and dependencies.
 #include <algorithm>
 
 #include "graph.hpp"
@@ -18,7 +18,8 @@ Registry& registry() {
   return *all;
 }
 
-/// As calls give several handles: as many as there are, or as there is room for, the rest null.
+/// Returns several handles as CUDA's calls do: the number of all if `out` is null. Otherwise as many handles
+/// as there is room for, filled up with null.
 template <class Each>
 Error give(
     const std::vector<Each>& all, std::size_t* count, void** out,
@@ -44,7 +45,7 @@ std::vector<Edge> edges(const Graph& graph) {
   return all;
 }
 
-/// What a content has of its own: graphs within it.
+/// A copy of a content with its own copies of the graphs within it.
 NodeWork copy_of(const NodeWork& of) {
   NodeWork copy = of;
   if (auto* const child = std::get_if<ChildContent>(&copy.content)) child->graph = child->graph->clone();
@@ -57,7 +58,7 @@ NodeWork copy_of(const NodeWork& of) {
   return copy;
 }
 
-/// `each`: what is to be done with a dependency of which both ends are nodes of the graph.
+/// Calls `each` for each dependency. Both ends must be nodes of the graph.
 template <class Each>
 Error for_dependencies(void* handle, void* const* from, void* const* to, std::size_t count, Each each) {
   const std::scoped_lock lock(Session::get().lock());
@@ -163,7 +164,7 @@ GPUMUX_CUDART_API Error cudaGraphClone(void** made, void* handle) {
   const std::scoped_lock lock(Session::get().lock());
   const Graph* const graph = graph_of(handle);
   if (graph == nullptr || made == nullptr) return returned(Error::InvalidValue);
-  if (graph->has_memory_nodes()) return returned(Error::NotSupported);  // by CUDA
+  if (graph->has_memory_nodes()) return returned(Error::NotSupported);  // not supported by CUDA either
   const std::shared_ptr<Graph> clone = graph->clone();
   clone->self = clone;
   *made = clone.get();
@@ -208,7 +209,7 @@ GPUMUX_CUDART_API Error cudaGraphDestroyNode(void* handle) {
   Node* const node = node_of(handle);
   if (node == nullptr) return returned(Error::InvalidValue);
   const bool of_memory = node->of.type == NodeType::MemAlloc || node->of.type == NodeType::MemFree;
-  if (of_memory) return returned(Error::NotSupported);  // by CUDA
+  if (of_memory) return returned(Error::NotSupported);  // not supported by CUDA either
   node->graph->remove(node);
   return Error::Success;
 }

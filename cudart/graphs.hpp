@@ -1,5 +1,5 @@
-// Graphs: what a stream under capture, and calls that add nodes, leave to be done at each launch. This is
-// what the rest of the library sees of them; graph.hpp has the graphs themselves.
+// Graphs: work of captured streams, and of calls that add nodes, which is performed at each launch. This
+// header is the interface for the rest of the library. graph.hpp has the graphs themselves.
 #pragma once
 
 #include <cstdint>
@@ -14,7 +14,7 @@
 
 namespace gpumux::cudart {
 
-/// Enqueues a node's work in the stream of this number.
+/// Enqueues a node's work in the stream with this number.
 using Work = std::function<Error(std::uint32_t stream)>;
 
 /// cudaGraphNodeType.
@@ -35,11 +35,11 @@ enum class NodeType : int {
 struct Graph;
 struct GraphRange;
 
-/// A launch, whose arguments were taken when it was described.
+/// A kernel launch. Its arguments were copied when the node was described.
 struct KernelContent {
-  KernelNode node{};                  // but for its arguments
-  program::LaunchArguments launch{};  // but for its stream
-  std::uint32_t priority = 0;         // as priority_number() has it
+  KernelNode node{};                  // without arguments
+  program::LaunchArguments launch{};  // without stream
+  std::uint32_t priority = 0;         // result of priority_number()
   std::vector<program::KernelParameter> layout;
   std::string arguments;
 };
@@ -57,28 +57,29 @@ struct EventContent {
   EventHandle event = nullptr;
 };
 struct ConditionContent {
-  std::uint64_t handle = 0;  // the address of its word
+  std::uint64_t handle = 0;  // address of its word
   program::ConditionKind kind = program::ConditionKind::If;
   std::vector<std::shared_ptr<Graph>> bodies;
-  std::vector<void*> handles;  // of these, as the program gets them
+  std::vector<void*> handles;  // handles of the bodies' graphs for the program
 };
-/// What a node is, for those who ask. monostate: nobody can.
+/// The content of a node that programs can query. monostate: nothing to query.
 using Content = std::variant<std::monostate, KernelContent, Copy3D, MemsetNode, HostNode, AllocationContent,
                              FreeContent, ChildContent, EventContent, ConditionContent>;
 
 struct NodeWork {
   NodeType type = NodeType::Empty;
   Content content;
-  Work work;  // empty: the content says what to do, or there is nothing
+  Work work;  // empty: the content defines the work, or there is none
 };
 
-/// True: the stream is under capture, and `of` is a node of its graph now. Else nothing has happened.
+/// If the stream is under capture, adds `of` as a node to the captured graph and returns true. Otherwise does
+/// nothing.
 bool captured(std::uint32_t stream, const NodeWork& of);
-/// The same of an event that is recorded, and of a stream that is to wait for one: which only say what
-/// depends on what.
+/// captured() for events: recording an event, and waiting for one, only define dependencies in the captured
+/// graph.
 bool captured_record(std::uint32_t stream, EventHandle event);
 bool captured_wait(std::uint32_t stream, EventHandle event);
-/// And of allocations in stream order: `error` is what came of it.
+/// captured() for allocations and frees in stream order. `error`: result of the call.
 bool captured_allocation(std::uint32_t stream, std::size_t bytes, void** pointer, Error& error);
 bool captured_free(std::uint32_t stream, void* pointer, Error& error);
 [[nodiscard]] bool is_under_capture(std::uint32_t stream);

@@ -1,5 +1,5 @@
-// Launches: the configuration that <<<>>> leaves for the stub that nvcc makes of each kernel, and the calls
-// that name everything themselves.
+// Launches: by the stub that nvcc generates for each kernel and the configuration that <<<>>> stores for it,
+// and by calls that name everything themselves.
 #include <cstring>
 #include <string>
 #include <vector>
@@ -23,7 +23,7 @@ struct Configuration {
 };
 thread_local std::vector<Configuration> configurations;
 
-/// What is sent; the arguments' values are taken now.
+/// Describes a launch for gpumux. The values of arguments are copied immediately.
 Error describe(const void* function, const Configuration& configuration, const Arguments& arguments,
                bool cooperative, KernelContent& of) {
   const Session& session = Session::get();
@@ -68,7 +68,7 @@ bool is_one_block(const LaunchAttribute& cluster) {
   return dimensions[0] == 1 && dimensions[1] == 1 && dimensions[2] == 1;
 }
 
-/// Of an attribute of a launch, by its number in CUDA's driver_types.h.
+/// The message for an unsupported launch attribute, by its number in CUDA's driver_types.h.
 const char* refusal(int attribute) {
   switch (attribute) {
     case 1: return "a launch with cudaLaunchAttributeAccessPolicyWindow";
@@ -123,10 +123,10 @@ Error launch(const LaunchConfig* config, const void* function, const Arguments& 
     } else if (attribute.id == kAttributePriority) {
       priority = priority_number(value);
     } else if (attribute.id == kAttributeProgrammaticStreamSerialization) {
-      // It may begin before the one before it in the stream has ended. It need not, and does not here.
+      // The attribute permits an earlier start, before the previous kernel ends. Kernels here do not use it.
     } else if (attribute.id == kAttributeClusterDimension && is_one_block(attribute)) {
-      // Clusters of one block are blocks.
-    } else if (attribute.id != 0) {  // 0: to be ignored
+      // Clusters of one block are equivalent to blocks.
+    } else if (attribute.id != 0) {  // 0: ignored attribute
       return returned(refuse_launch(refusal(attribute.id)));
     }
   }
@@ -251,8 +251,8 @@ GPUMUX_CUDART_API Error cudaFuncSetAttribute(const void* function, int attribute
   Error error = Error::Success;
   Kernel* const kernel = find_kernel(function, error);
   if (kernel == nullptr) return returned(error);
-  // The machine's own rule divides L1 and shared memory; the carve-out is a hint that CUDA need not follow
-  // either.
+  // The machine divides L1 and shared memory by its own rule. The carve-out is a hint, which CUDA need not
+  // follow either.
   if (attribute == kPreferredCarveout) return Error::Success;
   if (attribute != kMaxDynamicSharedSize) return returned(not_supported("cudaFuncSetAttribute of clusters"));
   const std::uint32_t most = Session::get().device().shared_bytes_most;
@@ -262,7 +262,8 @@ GPUMUX_CUDART_API Error cudaFuncSetAttribute(const void* function, int attribute
   return Error::Success;
 }
 
-// Hints on how L1 and shared memory are divided and on the banks' width; see above.
+// Hints on the division of L1 and shared memory and on the width of banks. They have no effect, since the
+// machine divides by its own rule.
 GPUMUX_CUDART_API Error cudaFuncSetCacheConfig(const void* function, int) {
   const std::scoped_lock lock(Session::get().lock());
   Error error = Error::Success;

@@ -1,4 +1,4 @@
-// Launches, for other parts of the library.
+// Interface of launches for other parts of the library.
 #pragma once
 
 #include <string_view>
@@ -7,20 +7,21 @@
 
 namespace gpumux::cudart {
 
-/// Of a kernel: by a pointer to each, or all as the kernel has them.
+/// Arguments of a kernel: either a pointer to each argument, or all of them in the kernel's layout.
 struct Arguments {
   void** pointers = nullptr;
   std::string_view packed;
 };
 Error launch(const void* function, Dim3 grid, Dim3 block, std::size_t shared_bytes, StreamHandle stream,
              const Arguments& arguments, bool cooperative, bool per_thread);
-/// As cudaLaunchKernelExC.
+/// Like cudaLaunchKernelExC.
 Error launch(const LaunchConfig* config, const void* function, const Arguments& arguments, bool per_thread);
 
-/// Adds what `extra` of the driver's launches says; false: both are given, or it is not as it should be.
+/// Adds the arguments in the `extra` list of a driver launch. Returns false if both kinds of arguments are
+/// given or the list is malformed.
 bool read_extra(void** extra, Arguments& arguments);
 
-/// Of a launch that was described. `priority`: as LaunchArguments have it.
+/// Enqueues a described launch. `priority`: as in program::LaunchArguments.
 Error enqueue(const KernelContent& of, std::uint32_t stream, std::uint32_t priority);
 
 }  // namespace gpumux::cudart

@@ -1,5 +1,5 @@
-// Libraries of kernels that the program loads itself by the run time, as the driver's modules; and what is
-// asked of kernels by their handles.
+// Libraries of kernels that the program loads by the run time, which are modules, and queries of kernels by
+// their handles.
 #include <cstring>
 #include <fstream>
 #include <sstream>
@@ -14,7 +14,8 @@ namespace {
 
 constexpr auto kFileNotFound = static_cast<Error>(301);
 
-/// Options of libraries say how long the image must stay, and how it is compiled for other GPUs.
+/// Loads a library. Its options are ignored: they concern the lifetime of the image and its compilation for
+/// other GPUs.
 Error load(Module** library, const void* image, const driver::JitOptions& options) {
   if (library == nullptr || image == nullptr) return returned(Error::InvalidValue);
   Error error = Error::Success;
@@ -24,7 +25,7 @@ Error load(Module** library, const void* image, const driver::JitOptions& option
   return returned(error);
 }
 
-/// `call` returns an Error, of a library that there is.
+/// Runs `call`, which returns an Error, if the library is loaded.
 template <class Function>
 Error in_library(const Module* library, const Function& call) {
   const std::scoped_lock lock(Session::get().lock());
@@ -43,7 +44,7 @@ Error get_variable(void** address, std::size_t* bytes, Module* library, const ch
   });
 }
 
-/// Of all kernels of a library, in the order of their names.
+/// The names of all kernels of a library, in sorted order.
 Error names_of(const Module& library, std::vector<std::string>& names) {
   std::string all;
   const Error error =
@@ -70,7 +71,7 @@ GPUMUX_CUDART_API Error cudaLibraryLoadFromFile(Module** library, const char* na
 }
 GPUMUX_CUDART_API Error cudaLibraryUnload(Module* library) {
   return in_library(library, [=] {
-    const Error error = cudaDeviceSynchronize();  // its kernels may still be under way
+    const Error error = cudaDeviceSynchronize();  // its kernels may still run
     unload(library);
     return error;
   });
@@ -106,7 +107,7 @@ GPUMUX_CUDART_API Error cudaLibraryGetGlobal(void** address, std::size_t* bytes,
                                              const char* name) {
   return get_variable(address, bytes, library, name);
 }
-// Managed variables lie where the host sees them, as all device memory does.
+// The host can access managed variables at their device addresses, like all device memory.
 GPUMUX_CUDART_API Error cudaLibraryGetManaged(void** address, std::size_t* bytes, Module* library,
                                               const char* name) {
   return get_variable(address, bytes, library, name);
@@ -134,7 +135,8 @@ GPUMUX_CUDART_API Error cudaFuncGetParamInfo(const void* function, std::size_t i
   return Error::Success;
 }
 
-/// Of blocks that are resident together: as much as is left for each, in steps of 256 bytes.
+/// Returns the largest dynamic shared memory per block, in steps of 256 bytes, such that this number of
+/// blocks is resident on an SM together.
 GPUMUX_CUDART_API Error cudaOccupancyAvailableDynamicSMemPerBlock(std::size_t* bytes, const void* function,
                                                                   int blocks, int threads) {
   const std::scoped_lock lock(Session::get().lock());
@@ -149,7 +151,7 @@ GPUMUX_CUDART_API Error cudaOccupancyAvailableDynamicSMemPerBlock(std::size_t* b
     return error == Error::Success && resident >= blocks;
   };
   if (!fits(0)) return returned(error == Error::Success ? Error::InvalidValue : error);
-  std::size_t most = 0;  // the largest that fits: each has less room than the one before
+  std::size_t most = 0;  // largest value that fits; the fit is monotonic
   for (std::size_t step = std::size_t{1} << 12U; step != 0; step /= 2)
     if (fits(most + step)) most += step;
   *bytes = most * kStep;

@@ -7,15 +7,15 @@
 namespace gpumux::cudart {
 namespace {
 
-/// Addresses that can be reserved lie behind all device memory there could be, in the device's own range: the
-/// same ones in each run.
+/// Offsets of the addresses that can be reserved: in the device's own range, after all possible device
+/// memory, so that they are the same in each run.
 constexpr std::uintptr_t kFirstOffset = std::uintptr_t{1} << 37U;
 constexpr std::uintptr_t kEndOffset = std::uintptr_t{1} << 40U;
 constexpr std::size_t kReservedUnit = 4096;
 
 struct Physical {
-  std::uintptr_t allocation = 0;  // of the device
-  std::uintptr_t device = 0;      // its first page
+  std::uintptr_t allocation = 0;  // device allocation
+  std::uintptr_t device = 0;      // address of its first page
   std::size_t bytes = 0;
   unsigned references = 1;
   unsigned mappings = 0;
@@ -39,7 +39,7 @@ VirtualMemory& virtual_memory() {
 std::uintptr_t first_address() { return Session::get().device().memory_base + kFirstOffset; }
 std::uintptr_t end_address() { return Session::get().device().memory_base + kEndOffset; }
 
-/// The last that begins at an address or before it, if it reaches beyond the address; else the end.
+/// The element that contains the address, or end(). Keys are first addresses.
 template <class Map, class Bytes>
 typename Map::iterator containing(Map& map, std::uintptr_t address, const Bytes& bytes) {
   const auto after = map.upper_bound(address);
@@ -51,7 +51,7 @@ std::map<std::uintptr_t, Mapping>::iterator mapping_of(std::uintptr_t address) {
   return containing(virtual_memory().mappings, address, [](const Mapping& of) { return of.bytes; });
 }
 
-/// No key of the map lies in the range, nor does anything that begins before reach into it.
+/// True if no element of the map overlaps the range.
 template <class Map, class Bytes>
 bool is_free(Map& map, std::uintptr_t address, std::size_t bytes, const Bytes& bytes_of) {
   const auto next = map.lower_bound(address);
@@ -63,7 +63,7 @@ bool can_be_reserved(std::uintptr_t address, std::size_t bytes) {
          is_free(virtual_memory().reserved, address, bytes, [](std::size_t of) { return of; });
 }
 
-/// Whole mappings fill the range.
+/// True if the range consists of whole mappings without gaps.
 bool is_filled(std::uintptr_t address, std::size_t bytes) {
   const std::uintptr_t end = address + bytes;
   if (bytes == 0 || end < address) return false;
@@ -90,7 +90,7 @@ Error change_access(std::uintptr_t address, Mapping& of, Access access) {
                                               virtual_memory().physical.at(of.handle).device};
     error = session.call(Call::MapHost, arguments);
   } else if (before && !now) {
-    // Kernels that run may use it.
+    // Running kernels may use the mapping.
     error = session.call(Call::WaitForDevice, program::Nothing{});
     if (error == Error::Success) error = session.call(Call::UnmapHost, program::UnmapHostArguments{address});
   }
@@ -98,7 +98,7 @@ Error change_access(std::uintptr_t address, Mapping& of, Access access) {
   return error;
 }
 
-/// With the session's lock held, and connected.
+/// Runs `call` with the session connected and its lock held.
 template <class Function>
 Error with_session(const Function& call) {
   Session& session = Session::get();

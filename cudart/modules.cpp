@@ -19,7 +19,7 @@ constexpr std::uint32_t kElfMagic = 0x464c457f;
 /// __fatBinC_Wrapper_t.
 struct Wrapper {
   std::uint32_t magic;
-  std::uint32_t version;  // 2: of relocatable device code, `linked` are the binaries of its translation units
+  std::uint32_t version;  // 2: relocatable device code, `linked` has one binary per translation unit
   const void* binary;
   const void* const* linked;
 };
@@ -27,7 +27,7 @@ struct BinaryHead {
   std::uint32_t magic;
   std::uint16_t version;
   std::uint16_t head_bytes;
-  std::uint64_t bytes;  // behind the head
+  std::uint64_t bytes;  // bytes after the head
 };
 
 struct ModuleRegistry {
@@ -35,18 +35,18 @@ struct ModuleRegistry {
   std::map<const void*, std::unique_ptr<Kernel>> kernels;      // by host function
   std::map<const void*, std::unique_ptr<Variable>> variables;  // by host variable
   std::set<const void*> handles;                               // all kernels
-  // Of modules that the program has loaded.
+  // Modules that the program has loaded, and kernels and variables in them.
   std::map<const Module*, std::unique_ptr<Module>> loaded;
   std::map<std::pair<const Module*, std::string>, std::unique_ptr<Kernel>> named_kernels;
   std::map<std::pair<const Module*, std::string>, std::unique_ptr<Variable>> named_variables;
 };
 ModuleRegistry& module_registry() {
-  // Outlives static destructors, which unregister.
+  // Never destroyed, since static destructors of the program unregister modules.
   static auto* const all = new ModuleRegistry;
   return *all;
 }
 
-/// Of link_images(): so many texts follow, each of which ends with 0.
+/// Header of an image of link_images(). `texts` strings follow, each terminated by 0.
 struct LinkedHead {
   std::uint32_t magic;
   std::uint32_t texts;
@@ -59,7 +59,7 @@ std::uint32_t magic_of(const void* image) {
   return magic;
 }
 
-/// nullptr for `message`: gpumux ends the run where it is PTX that is wrong.
+/// Sends a part of a module. `message`: nullptr if invalid PTX must end the run.
 Error send_part(Module& module, program::ModuleImage kind, std::span<const std::byte> image,
                 std::uint32_t part, std::uint32_t parts, std::string* message) {
   const program::LoadModuleArguments arguments{part, parts, module.number, kind, message != nullptr ? 1U : 0U,
@@ -85,7 +85,7 @@ Error load_wrapped(Module& module, const void* wrapped, std::string* message) {
   std::memcpy(&wrapper, wrapped, sizeof(wrapper));
   if (wrapper.magic != kWrapperMagic) return Error::InvalidKernelImage;
   if (wrapper.version != 2) return load_part(module, wrapper.binary, 0, 1, message);
-  // What nvcc has linked is machine code; the PTX is in the binaries of the translation units.
+  // nvcc's linked binary has only machine code. The PTX is in the binaries of the translation units.
   std::uint32_t parts = 0;
   while (wrapper.linked != nullptr && wrapper.linked[parts] != nullptr) ++parts;
   for (std::uint32_t part = 0; part < parts; ++part) {
@@ -228,7 +228,7 @@ bool is_loaded(const Module* module) {
 
 namespace {
 
-/// Of a name in a module, which is asked for when it is new.
+/// Looks up a name in a module. A new name is requested from gpumux and kept in `all`.
 template <class Thing>
 Thing* named(std::map<std::pair<const Module*, std::string>, std::unique_ptr<Thing>>& all, Module* module,
              const char* name, Error& error) {
@@ -279,7 +279,7 @@ GPUMUX_CUDART_API void** __cudaRegisterFatBinary(void* wrapper) {
   return reinterpret_cast<void**>(modules.back().get());
 }
 
-// Kernels are looked up when they are first used, so that nothing remains to be done when all are known.
+// Kernels are looked up at their first use, so there is nothing to do at the end of registration.
 GPUMUX_CUDART_API void __cudaRegisterFatBinaryEnd(void**) {}
 
 GPUMUX_CUDART_API void __cudaUnregisterFatBinary(void** handle) {
@@ -334,7 +334,7 @@ GPUMUX_CUDART_API Error __cudaGetKernel(void** kernel, const void* host_function
   return returned(error);
 }
 
-// The driver's name for a kernel, and the run time's, are the same.
+// Kernel handles of the driver and of the run time are the same.
 GPUMUX_CUDART_API Error cudaGetKernel(void** kernel, const void* host_function) {
   return __cudaGetKernel(kernel, host_function);
 }

@@ -1,6 +1,6 @@
-// What a program's static constructors have registered: fat binaries, and the kernels and variables in them
-// by the addresses that stand for them on the host. And modules that a program loads itself, whose kernels
-// and variables it names.
+// Modules: those registered by a program's static constructors, with fat binaries, kernels and variables that
+// are identified by host addresses, and those that a program loads itself, with kernels and variables
+// identified by name.
 #pragma once
 
 #include <cstdint>
@@ -13,20 +13,20 @@
 namespace gpumux::cudart {
 
 struct Module {
-  const void* wrapper = nullptr;  // of one that was registered
+  const void* wrapper = nullptr;  // only for a registered module
   bool loaded = false;
-  Error error = Error::Success;  // of loading it
+  Error error = Error::Success;  // result of loading it
   std::uint32_t number = 0;
-  std::vector<std::pair<void**, std::string>> managed;  // host pointers to be set, variables' names
+  std::vector<std::pair<void**, std::string>> managed;  // host pointers to set, with names of variables
 };
 
 struct Kernel {
   Module* module = nullptr;
-  std::string name;  // as in the PTX
+  std::string name;  // name in the PTX
   bool found = false;
   program::KernelDescription description{};
   std::vector<program::KernelParameter> parameters;
-  std::uint32_t dynamic_shared_limit = 0;  // bytes that cudaFuncSetAttribute has allowed; 0: the usual
+  std::uint32_t dynamic_shared_limit = 0;  // bytes allowed by cudaFuncSetAttribute; 0: the default
 };
 
 struct Variable {
@@ -35,28 +35,28 @@ struct Variable {
   bool managed = false;
   bool found = false;
   program::VariableDescription description{};
-  void* address = nullptr;  // for the host: of constants, too (constants.hpp)
+  void* address = nullptr;  // for the host, also for constants (constants.hpp)
 };
 
-/// Finds a kernel by its host function, or by the handle that __cudaGetKernel gave; its module is loaded.
-/// nullptr: `error` says why.
+/// Finds a kernel by its host function, or by its handle from __cudaGetKernel. Loads its module. nullptr:
+/// `error` has the reason.
 [[nodiscard]] Kernel* find_kernel(const void* function, Error& error);
-/// The same of a variable, by its host variable.
+/// Finds a variable by its host variable. Loads its module. nullptr: `error` has the reason.
 [[nodiscard]] Variable* find_variable(const void* host_variable, Error& error);
 
-/// PTX text that ends with 0, a fat binary or what wraps it, or what link_images() made. nullptr: `error`
-/// says why, and for InvalidPtx `message` what is wrong with it.
+/// Loads an image: PTX text terminated by 0, a fat binary, a wrapper of one, or an image of link_images().
+/// nullptr: `error` has the reason, and for InvalidPtx `message` describes the error.
 [[nodiscard]] Module* load_image(const void* image, Error& error, std::string& message);
-/// Its kernels and variables are known no longer.
+/// Removes a module with its kernels and variables.
 void unload(Module* module);
-/// Loaded by load_image(), and still there.
+/// True for a module of load_image() that was not unloaded.
 [[nodiscard]] bool is_loaded(const Module* module);
-/// By name, in such a module.
+/// Finds a kernel or variable by name in a module of load_image().
 [[nodiscard]] Kernel* find_kernel(Module* module, const char* name, Error& error);
 [[nodiscard]] Variable* find_variable(Module* module, const char* name, Error& error);
-/// PTX that is to be in an image with others; `message` as above.
+/// Checks PTX that will be linked with other texts. `message`: the error in invalid PTX.
 Error check_ptx(const std::string& text, std::string& message);
-/// An image of several texts of PTX, each of which is a translation unit of its own.
+/// Makes an image of several PTX texts, each of which is a translation unit.
 [[nodiscard]] std::string link_images(const std::vector<std::string>& texts);
 
 }  // namespace gpumux::cudart

@@ -1,4 +1,4 @@
-// Access of devices to each other's memory. There is one device, which is no peer of itself.
+// Peer access between devices. There is one device, which is no peer of itself.
 #include <cstdio>
 
 #include "copies.hpp"
@@ -9,7 +9,7 @@ namespace {
 
 constexpr auto kNotEnabled = static_cast<Error>(705);  // cudaErrorPeerAccessNotEnabled
 
-/// Of a call that needs a second device.
+/// The error of a call that needs a second device.
 Error without_peer() {
   const Error error = connected();
   return returned(error == Error::Success ? Error::InvalidDevice : error);

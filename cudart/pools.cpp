@@ -8,10 +8,10 @@
 
 namespace gpumux::cudart {
 
-/// cudaMemPoolAttr: 1 to 3 are whether memory may be reused in certain ways, 4 the bytes that are to be kept,
-/// 5 to 8 the bytes that are reserved and used, each now and at most.
+/// A memory pool. cudaMemPoolAttr: 1 to 3 permit certain kinds of reuse, 4 is the release threshold, 5 and 7
+/// are the present bytes reserved and used, 6 and 8 their maxima.
 struct Pool {
-  std::array<int, 4> reuse{0, 1, 1, 1};  // [0] is no attribute
+  std::array<int, 4> reuse{0, 1, 1, 1};  // [0] is unused
   std::uint64_t threshold = 0;
   std::uint64_t used = 0;
   std::uint64_t most = 0;
@@ -54,7 +54,7 @@ void count_in(Pool* pool, std::size_t bytes) {
   pool->most = std::max(pool->most, pool->used);
 }
 void count_out(Pool* pool, std::size_t bytes) {
-  if (pool_of(pool) != nullptr) pool->used -= bytes;  // it may have been destroyed before its memory
+  if (pool_of(pool) != nullptr) pool->used -= bytes;  // the pool may be destroyed before its memory is freed
 }
 
 GPUMUX_CUDART_API Error cudaDeviceGetDefaultMemPool(void** pool, int) {
@@ -68,7 +68,7 @@ GPUMUX_CUDART_API Error cudaDeviceSetMemPool(int, void* handle) {
   pools().current = pool;
   return Error::Success;
 }
-// Its properties say of which device it is and how it is shared with other processes, which it cannot be.
+// The properties name the device and kinds of sharing with other processes, which are not supported.
 GPUMUX_CUDART_API Error cudaMemPoolCreate(void** handle, const void*) {
   const std::scoped_lock lock(Session::get().lock());
   if (handle == nullptr) return returned(Error::InvalidValue);
@@ -100,7 +100,7 @@ GPUMUX_CUDART_API Error cudaMemPoolSetAttribute(void* handle, int attribute, voi
   if (attribute == kPoolThreshold) {
     pool->threshold = number;
   } else if ((attribute == kPoolMostReserved || attribute == kPoolMostUsed) && number == 0) {
-    pool->most = pool->used;  // begins anew
+    pool->most = pool->used;  // resets the maximum
   } else {
     return returned(Error::InvalidValue);
   }
@@ -126,7 +126,7 @@ GPUMUX_CUDART_API Error cudaMemPoolGetAttribute(void* handle, int attribute, voi
   std::memcpy(value, &number, sizeof(number));
   return Error::Success;
 }
-// Nothing is kept that could be given back, and there is one device, which has access.
+// There is no unused memory to trim, and only one device, which always has access.
 GPUMUX_CUDART_API Error cudaMemPoolTrimTo(void* handle, std::size_t) {
   const std::scoped_lock lock(Session::get().lock());
   return returned(pool_of(handle) != nullptr ? Error::Success : Error::InvalidValue);

@@ -1,5 +1,5 @@
-// Memory pools: of which allocations count in which. Memory is the device's again as soon as the program has
-// waited for the stream in which it was freed, so that thresholds and reuse have no effect.
+// Memory pools count the allocations that belong to them. Freed memory returns to the device as soon as the
+// program has waited for the stream of the free. So thresholds and reuse have no effect.
 #pragma once
 
 #include <cstddef>
@@ -11,9 +11,9 @@ namespace gpumux::cudart {
 
 struct Pool;
 
-/// That of cudaMallocAsync. For callers that hold the session's lock, as all of these.
+/// The pool of cudaMallocAsync. Callers of this and all following functions must hold the session's lock.
 [[nodiscard]] Pool* current_pool();
-/// nullptr for what is no pool.
+/// The pool with this handle, or nullptr.
 [[nodiscard]] Pool* pool_of(void* handle);
 void count_in(Pool* pool, std::size_t bytes);
 void count_out(Pool* pool, std::size_t bytes);

@@ -21,7 +21,7 @@ constexpr std::uintptr_t kPage = 4096;
 constexpr auto kAlreadyRegistered = static_cast<Error>(712);  // cudaErrorHostMemoryAlreadyRegistered
 constexpr auto kNotRegistered = static_cast<Error>(713);      // cudaErrorHostMemoryNotRegistered
 
-using Registrations = std::map<std::uintptr_t, Registration>;  // by the host's address
+using Registrations = std::map<std::uintptr_t, Registration>;  // by host address
 Registrations& registrations() {
   static auto* const all = new Registrations;
   return *all;
@@ -31,7 +31,7 @@ std::map<std::uintptr_t, std::uintptr_t>& hosts_by_device() {
   return *all;
 }
 
-/// Whole pages.
+/// A range of whole pages.
 struct Pages {
   std::uintptr_t first;
   std::uintptr_t end;
@@ -44,7 +44,7 @@ Pages pages_of(std::uintptr_t host, std::size_t bytes) {
   return {host / kPage * kPage, (host + bytes + kPage - 1) / kPage * kPage};
 }
 
-/// Of the calling thread, whose frames must stay where they are while pages are exchanged.
+/// True if the pages are on the calling thread's stack, which must not move while pages are exchanged.
 bool on_own_stack(const Pages& pages) {
   pthread_attr_t attributes;
   if (pthread_getattr_np(pthread_self(), &attributes) != 0) return true;
@@ -56,12 +56,13 @@ bool on_own_stack(const Pages& pages) {
   return pages.meet(begin, begin + bytes);
 }
 
-/// What the kernel says of each range of this process's addresses.
+/// The reason why memory cannot be registered, from the access rights of its addresses in /proc/self/maps, or
+/// nullptr.
 const char* obstacle_in_maps(const Pages& pages) {
   const std::unique_ptr<std::FILE, int (*)(std::FILE*)> file(std::fopen("/proc/self/maps", "re"),
                                                              &std::fclose);
   if (file == nullptr) return "/proc/self/maps cannot be read";
-  std::uintptr_t known = pages.first;  // so far all is well
+  std::uintptr_t known = pages.first;  // no obstacle below this address
   char line[512];
   while (known < pages.end && std::fgets(line, sizeof(line), file.get()) != nullptr) {
     std::uintptr_t first = 0, end = 0;
@@ -80,9 +81,9 @@ const char* obstacle_in_maps(const Pages& pages) {
   return known >= pages.end ? nullptr : "nothing is mapped at some of its addresses";
 }
 
-/// Why the pages cannot be device memory; nullptr: they can.
+/// The reason why the pages cannot become device memory, or nullptr.
 const char* obstacle(const Pages& pages) {
-  // The windows of shared, local and constant memory among generic addresses.
+  // The windows of shared, local and constant memory in the generic address space.
   constexpr std::uintptr_t kFirstWindow = 0x7c, kLastWindow = 0x7f, kWindowShift = 40,
                            kWindowBytes = 1U << 24U;
   for (std::uintptr_t window = kFirstWindow; window <= kLastWindow; ++window) {
@@ -99,7 +100,7 @@ const char* obstacle(const Pages& pages) {
   return obstacle_in_maps(pages);
 }
 
-/// The pages become device memory, with their bytes. Other threads must not write to them meanwhile.
+/// Moves the pages to device memory, with their content. Other threads must not write to them meanwhile.
 Error move_to_device(Registration& of, const Pages& pages) {
   Session& session = Session::get();
   program::AllocateResult result{};
@@ -118,7 +119,7 @@ Error move_to_device(Registration& of, const Pages& pages) {
   return session.call(Call::MapHost, program::MapHostArguments{of.host, of.bytes, of.device});
 }
 
-/// Memory of this process alone again, with its bytes.
+/// Makes the pages private memory of this process again, with their content.
 Error move_back(const Registration& of) {
   Session& session = Session::get();
   if (const Error error = session.call(Call::WaitForDevice, program::Nothing{}); error != Error::Success)
@@ -136,7 +137,7 @@ Error move_back(const Registration& of) {
   return error == Error::Success ? session.call(Call::Free, program::FreeArguments{of.allocation, 0}) : error;
 }
 
-/// The last that begins at an address or before it; nullptr: none.
+/// The last element that starts at `address` or before it, or nullptr.
 template <class Map>
 const typename Map::value_type* last_up_to(const Map& map, std::uintptr_t address) {
   const auto after = map.upper_bound(address);

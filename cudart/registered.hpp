@@ -1,5 +1,5 @@
-// Host memory that the program has registered (cudaHostRegister): its pages become pages of device memory, so
-// that kernels and host share it.
+// Host memory that the program has registered (cudaHostRegister). Its pages become pages of device memory, so
+// that kernels and host share them.
 #pragma once
 
 #include <cstddef>
@@ -10,19 +10,19 @@
 namespace gpumux::cudart {
 
 struct Registration {
-  std::uintptr_t host = 0;  // first byte, as the program named it
+  std::uintptr_t host = 0;  // first byte as given by the program
   std::size_t bytes = 0;
   unsigned flags = 0;
-  std::uintptr_t device = 0;      // where kernels find the first byte; 0: they do not
-  const char* obstacle = "";      // why not
-  std::uintptr_t allocation = 0;  // which holds its pages; as the server has it
+  std::uintptr_t device = 0;      // device address of the first byte; 0: not accessible to kernels
+  const char* obstacle = "";      // reason why it is not accessible
+  std::uintptr_t allocation = 0;  // device allocation that holds its pages
 };
 
-/// Of memory that a pointer points into, by the host's address or the device's; nullptr: none.
+/// The registration that contains the address, a host or a device address, or nullptr.
 [[nodiscard]] const Registration* registration_at(const void* pointer);
 
-/// The device's address of `bytes` bytes in registered memory, or in what the program has mapped itself
-/// (mappings.hpp); `pointer` as it is for all other memory.
+/// The device address of `bytes` bytes in registered memory, or in the program's own mappings (mappings.hpp).
+/// For all other memory, `pointer` itself.
 [[nodiscard]] void* device_view(void* pointer, std::size_t bytes);
 [[nodiscard]] inline const void* device_view(const void* pointer, std::size_t bytes) {
   return device_view(const_cast<void*>(pointer), bytes);

@@ -43,10 +43,10 @@ int number_in(const char* variable) {
 }
 
 std::atomic<bool> runtime_used = false;
-thread_local int driver_calls = 0;  // within each other
+thread_local int driver_calls = 0;  // nesting depth
 thread_local bool exchanging = false;
 
-/// After the destructors of the program's own objects, which may call CUDA.
+/// Runs after the destructors of the program's own objects, which may still call CUDA.
 [[gnu::destructor]] void end_in_order() { Session::get().finish(); }
 
 }  // namespace
@@ -78,7 +78,7 @@ Error Session::connect() {
   const auto answer = [this] {
     if (!std::exchange(tried_, true)) return hello();
     if (!connected_) return Error::NoDevice;
-    // A child has its parent's socket, whose answers are its parent's.
+    // After fork(), the child has the parent's socket, whose answers belong to the parent.
     return process_ == getpid() ? Error::Success : Error::InitializationError;
   }();
   if (answer == Error::Success && driver_calls == 0) uses_runtime() = runtime_used = true;
@@ -91,8 +91,8 @@ Error Session::hello() {
   if (socket_ < 0 || memory_ < 0) return lose(kHow);
   if (!is_open(socket_, S_IFSOCK) || !is_open(memory_, S_IFREG)) return lose(kClosed);
   process_ = getpid();
-  // Processes that a fork made have one socket. Such a lock, which the first of them takes and keeps, is a
-  // process's own.
+  // Processes after a fork() share one socket. A file lock belongs to one process, so only the first process
+  // gets it and keeps it.
   struct flock whole {};
   whole.l_type = F_WRLCK;
   whole.l_whence = SEEK_SET;
@@ -171,7 +171,7 @@ Error Session::exchange_now(Call which, std::span<const std::byte> arguments, st
   if (answer.result_bytes != 0 && !receive(result.data(), result.size())) return lose("gpumux has ended");
   std::string text(answer.printed_bytes, '\0');
   if (!receive(text.data(), text.size())) return lose("gpumux has ended");
-  // As the driver does, in between what the program itself prints.
+  // Like the driver, prints kernels' output in between the program's own output.
   if (!text.empty()) std::fwrite(text.data(), 1, text.size(), stdout);
   text.assign(answer.tail_bytes, '\0');
   if (!receive(text.data(), text.size())) return lose("gpumux has ended");

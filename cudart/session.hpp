@@ -1,5 +1,5 @@
-// The library's side of the conversation with gpumux (src/program/protocol.hpp): one per process, made by the
-// first call that needs the simulated GPU.
+// The library's side of the protocol with gpumux (src/program/protocol.hpp). There is one session per
+// process. The first call that needs the simulated GPU connects it.
 #pragma once
 
 #include <cstddef>
@@ -12,7 +12,7 @@
 #include "program/protocol.hpp"
 #include "turns.hpp"
 
-/// What a program can call. The names are NVIDIA's; the versions of the symbols come from versions.map.
+/// Marks a function that a program can call. Names are NVIDIA's, symbol versions come from versions.map.
 #define GPUMUX_CUDART_API extern "C" __attribute__((visibility("default")))
 
 namespace gpumux::cudart {
@@ -26,31 +26,32 @@ using program::Error;
 
 class Session {
  public:
-  /// Never destroyed: programs call the run time from destructors of their own static objects.
+  /// The session of this process. Never destroyed, since programs call the run time from destructors of
+  /// static objects.
   static Session& get();
 
-  /// Held by a thread from its first request of an API call to its last.
+  /// A lock that a thread must hold from the first to the last request of an API call.
   [[nodiscard]] Turns& lock() { return lock_; }
-  /// Success when the simulated GPU answers; says once on standard error why it does not.
+  /// Connects to the simulated GPU at the first call. A failure is explained once on standard error.
   Error connect();
-  /// The machine; after connect() has succeeded.
+  /// Description of the machine. Valid after connect() has succeeded.
   [[nodiscard]] const program::DeviceDescription& device() const { return device_; }
   [[nodiscard]] bool connected() const { return connected_; }
   [[nodiscard]] std::byte* staging() const { return staging_; }
-  /// The process ends in order: waits for its work, which would end with it. Nothing after calls that were
-  /// cut short, by exit() in a signal handler.
+  /// Waits for the process's work at its normal end, since the work would end with the process. Does nothing
+  /// if a request is incomplete, as after exit() in a signal handler.
   void finish();
-  /// Maps so many bytes of device memory at `at` as well, in place of what is there; both addresses are
-  /// multiples of a page. False: the system refuses.
+  /// Maps `bytes` bytes of device memory at `at` as well, in place of the present pages. Both addresses must
+  /// be multiples of a page. Returns false if the system refuses.
   [[nodiscard]] bool map_device(void* at, std::size_t bytes, std::uintptr_t device_address) const;
-  /// Of memory that the device sees, too.
+  /// True for an address in memory that the device can access.
   [[nodiscard]] bool is_shared(const void* pointer) const {
     const auto address = reinterpret_cast<std::uintptr_t>(pointer);
     return connected_ && address - device_.memory_base < device_.memory_bytes;
   }
 
-  /// One request and its answer. `tail` goes with it; what comes with the answer is in `answered`, or
-  /// dropped.
+  /// Sends a request and receives its answer. `tail`: additional bytes of the request. `answered`: receives
+  /// additional bytes of the answer, which are dropped if it is nullptr.
   template <class Arguments, class Result>
   Error call(Call which, const Arguments& arguments, Result* result, std::span<const std::byte> tail = {},
              std::string* answered = nullptr) {
@@ -80,21 +81,21 @@ class Session {
   bool tried_ = false;
   bool connected_ = false;
   int socket_ = -1;
-  int memory_ = -1;  // the file that backs device memory
+  int memory_ = -1;  // descriptor of the file that backs device memory
   std::int64_t process_ = 0;
   program::DeviceDescription device_{};
   std::byte* staging_ = nullptr;
 };
 
-/// Session::connect() for a call that makes no request of its own.
+/// Connects for a call that makes no request of its own.
 inline Error connected() {
   Session& session = Session::get();
   const std::scoped_lock lock(session.lock());
   return session.connect();
 }
 
-/// While a function of the driver runs, which calls functions of the run time: they leave no last error, and
-/// the thread does not count as one that uses the run time.
+/// Scope of a driver function that calls functions of the run time. Within this scope, they set no last
+/// error, and the thread does not count as a user of the run time.
 class DriverCall {
  public:
   DriverCall();
@@ -105,25 +106,27 @@ class DriverCall {
  private:
   Error last_error_;
 };
-/// This thread uses the run time, by which the primary context is its current one.
+/// True if this thread has used the run time, which makes the primary context its current one.
 [[nodiscard]] bool& uses_runtime();
-/// Some thread has.
+/// True if any thread has used the run time.
 [[nodiscard]] bool was_runtime_used();
 
-/// Bytes of a text, as the tail of a request.
+/// The bytes of a text, for the tail of a request.
 [[nodiscard]] inline std::span<const std::byte> bytes_of(const std::string& text) {
   return std::as_bytes(std::span(text));
 }
 
-/// The thread's.
+/// The calling thread's last error.
 [[nodiscard]] Error& last_error();
-/// What an API call returns: remembered as the thread's last error when it is one.
+/// Returns `error` to the program. Errors become the thread's last error.
 Error returned(Error error);
-/// Says once per process that the program has called what is not there, and returns cudaErrorNotSupported.
+/// Reports once per process that an unsupported feature was used, and returns cudaErrorNotSupported.
 Error not_supported(const char* what);
-/// The same of a library that has a CUDA run time of its own inside; gpumux is told, too.
+/// Reports to the user and to gpumux that a library with a CUDA run time of its own is not supported. Returns
+/// cudaErrorNotSupported.
 Error refuse_library(const std::string& library);
-/// not_supported() of a launch, which gpumux is told of, too.
+/// Reports to the user and to gpumux that a feature of a launch is not supported. Returns
+/// cudaErrorNotSupported.
 Error refuse_launch(const char* what);
 
 }  // namespace gpumux::cudart

@@ -9,7 +9,8 @@ namespace {
 constexpr int kSynchronizationPolicy = 3;
 constexpr int kMostPolicy = 4;  // auto, spin, yield, blocking sync
 
-/// nullptr: there is no such stream. The default streams are as those that say nothing.
+/// The properties of a stream, or nullptr if there is no such stream. Default streams have default
+/// properties.
 StreamInfo* info_of(StreamHandle stream) {
   static StreamInfo of_default;
   const auto found = streams().find(stream);
@@ -36,7 +37,7 @@ Error get_priority(StreamHandle stream, int* priority) {
   return Error::Success;
 }
 
-/// `value`: of a union, an int.
+/// Reads an attribute. `value`: a union, whose int member is used.
 Error get_attribute(StreamHandle stream, int attribute, void* value) {
   const std::scoped_lock lock(Session::get().lock());
   const StreamInfo* const of = info_of(stream);

@@ -6,14 +6,15 @@
 namespace gpumux::cudart {
 namespace {
 
-/// Handles are no pointers; programs cannot tell. Those of streams begin above the two special ones.
+/// Handles are numbers, not pointers, which programs cannot notice. Stream handles are above the two
+/// predefined ones.
 constexpr std::uintptr_t kFirstHandle = 0x1000;
 constexpr unsigned kHandleShift = 4;
 
 void* handle_of(std::uint32_t number) {
   return reinterpret_cast<void*>(kFirstHandle + (std::uintptr_t{number} << kHandleShift));
 }
-/// A number that nobody has for what is no handle.
+/// The number of a handle, or an unused number for an invalid handle.
 std::uint32_t number_of(const void* handle) {
   const auto value = reinterpret_cast<std::uintptr_t>(handle);
   if (value < kFirstHandle || value % (1U << kHandleShift) != 0) return ~0U;
@@ -113,7 +114,7 @@ Error wait_for_event(StreamHandle stream, EventHandle event, bool per_thread) {
   const std::uint32_t number = stream_number(stream, per_thread);
   return captured_wait(number, event) ? Error::Success : gpumux::cudart::wait_for_event(number, event);
 }
-/// Of one stream, now.
+/// Makes a call about a stream at once, which is an error under capture.
 Error ask(Call call, StreamHandle stream, bool per_thread) {
   const std::scoped_lock lock(Session::get().lock());
   const std::uint32_t number = stream_number(stream, per_thread);
@@ -209,8 +210,8 @@ GPUMUX_CUDART_API Error cudaEventElapsedTime(float* milliseconds, EventHandle be
   return returned(error);
 }
 
-// Host functions run in the calling thread when the stream has come to them: a program that waits in one for
-// what the caller does afterwards would wait for ever.
+// Host functions run in the calling thread once the stream has reached them. A program whose host function
+// waits for a later action of the caller would wait forever.
 GPUMUX_CUDART_API Error cudaLaunchHostFunc(StreamHandle stream, void (*function)(void*), void* data) {
   return call_host(stream, function, data, false);
 }

@@ -1,4 +1,4 @@
-// Copies to and from a program's variables, by what stands for them on the host.
+// Copies to and from a program's variables, which are identified by their host variables.
 #include "copies.hpp"
 #include "modules.hpp"
 

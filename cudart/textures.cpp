@@ -10,7 +10,7 @@
 namespace gpumux::cudart {
 namespace {
 
-/// What objects were made of: programs may ask.
+/// The descriptions of an object, which programs may query.
 struct Object {
   bool surface = false;
   ResourceDescription resource{};
@@ -32,7 +32,7 @@ program::TextureKind kind_of(const Array& array) {
   return (array.flags & kArrayLayered) != 0 ? program::TextureKind::LayeredCube : program::TextureKind::Cube;
 }
 
-/// What a texture object is made of; false: there is no such texture.
+/// Describes the memory of a texture object. Returns false for a description without a valid texture.
 bool describe(const ResourceDescription& resource, program::TextureArguments& of) {
   of.levels = 1;
   switch (resource.type) {
@@ -72,7 +72,7 @@ bool describe(const ResourceDescription& resource, program::TextureArguments& of
   }
 }
 
-/// cudaResourceViewFormat of a format: three for each kind and width, of 1, 2 and 4 channels.
+/// The cudaResourceViewFormat of a format. There are three for each kind and width: 1, 2 and 4 channels.
 int view_format(const program::ArrayDescription& shape) {
   constexpr std::uint32_t kSigned = 0, kFloat = 2;
   const int channels = shape.channels == 1 ? 0 : shape.channels == 2 ? 1 : 2;
@@ -81,7 +81,7 @@ int view_format(const program::ArrayDescription& shape) {
   return 1 + width * 6 + (shape.kind == kSigned ? 3 : 0) + channels;
 }
 
-/// A view of the whole, or of some of the levels of a mipmap; false: of something else.
+/// Applies a view of the whole resource, or of some levels of a mipmap. Returns false for any other view.
 bool apply_view(const ResourceDescription& resource, const ResourceView& view,
                 program::TextureArguments& of) {
   if (resource.type != kResourceArray && resource.type != kResourceMipmapped) return false;
@@ -103,7 +103,7 @@ bool apply_view(const ResourceDescription& resource, const ResourceView& view,
   return true;
 }
 
-/// Settings that change results, and are not there.
+/// The name of a setting that would change results but is not supported, or nullptr.
 const char* unsupported(const TextureDescription& settings, const program::TextureArguments& of) {
   const bool cube = of.kind == program::TextureKind::Cube || of.kind == program::TextureKind::LayeredCube;
   if (cube && settings.seamless_cube != 0 && settings.filter != 0) return "a seamless cube map";
@@ -186,7 +186,7 @@ GPUMUX_CUDART_API Error cudaGetTextureObjectTextureDesc(TextureDescription* sett
 }
 GPUMUX_CUDART_API Error cudaGetTextureObjectResourceViewDesc(ResourceView* view, std::uint64_t texture) {
   return tell(view, texture, false, [&](const Object& object) {
-    if (!object.view) return Error::InvalidValue;  // it was made without one
+    if (!object.view) return Error::InvalidValue;  // the object was created without a view
     *view = *object.view;
     return Error::Success;
   });

@@ -20,7 +20,8 @@
 namespace gpumux::cudart {
 namespace {
 
-/// The letter of proc(5): R of one that runs, or would if there were a processor. 0: it has ended.
+/// State of a thread as a letter of proc(5): R for a thread that runs or is ready to run. 0: the thread has
+/// ended.
 char state_of(pid_t thread) {
   std::array<char, 64> path{};
   std::snprintf(path.data(), path.size(), "/proc/self/task/%d/stat", static_cast<int>(thread));
@@ -29,15 +30,16 @@ char state_of(pid_t thread) {
   std::array<char, 256> text{};
   const ssize_t bytes = ::read(file, text.data(), text.size() - 1);
   ::close(file);
-  // "12 (a name) R ..."; a name may hold anything.
+  // Format: "12 (a name) R ...". A name may contain any character.
   const char* const name_end = bytes > 0 ? std::strrchr(text.data(), ')') : nullptr;
   return name_end != nullptr && name_end[1] == ' ' ? name_end[2] : '\0';
 }
 
-/// CPU time that a thread of this process has taken; 0: it has ended. Unlike time on the wall, it does not
-/// pass faster on a host that is busy with others.
+/// CPU time of a thread of this process; 0: the thread has ended. In contrast to wall-clock time, it does not
+/// advance faster on a busy host.
 std::chrono::nanoseconds cpu_time(pid_t thread) {
-  // What pthread_getcpuclockid() makes of it: bit 2 for a thread, 2 below it for the scheduler's own count.
+  // The clock number that pthread_getcpuclockid() computes: bit 2 for a thread, 2 below it for the
+  // scheduler's own count.
   const auto clock = static_cast<clockid_t>((~static_cast<unsigned>(thread) << 3U) | 6U);
   timespec time{};
   if (::clock_gettime(clock, &time) != 0) return {};
@@ -91,7 +93,7 @@ void Turns::lock() {
   constexpr std::chrono::microseconds kLongest{500};
   auto pause = kShortest;
   std::map<pid_t, std::chrono::nanoseconds>
-      first_seen;  // CPU time of those but for which it could have had it
+      first_seen;  // CPU time of threads that delay this one, when first seen
   while (true) {
     {
       const std::scoped_lock inner(mutex_);

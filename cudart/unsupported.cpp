@@ -1,8 +1,9 @@
-// Functions of the run time that are not there: each says so once, and returns cudaErrorNotSupported. Without
-// them a program that merely has them in code that it does not reach would not start.
+// Functions of the run time that are not supported. Each of them says so once and returns
+// cudaErrorNotSupported. They must exist, since a program that refers to them in unreachable code would not
+// start without them.
 #include "session.hpp"
 
-// Their arguments are not looked at, and by x86-64's calling convention need not be.
+// Arguments are ignored, which x86-64's calling convention permits.
 #define NOT_SUPPORTED(name)                                                \
   GPUMUX_CUDART_API gpumux::cudart::Error name() {                         \
     return gpumux::cudart::returned(gpumux::cudart::not_supported(#name)); \

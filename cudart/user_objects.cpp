@@ -24,7 +24,7 @@ UserObject* object_of(void* handle) {
   return all_objects().contains(object) ? object : nullptr;
 }
 
-/// The last reference destroys it, on the thread that gives it up.
+/// Drops references. The last reference destroys the object, on the calling thread.
 bool drop(UserObject* object, unsigned count) {
   if (count > object->references) return false;
   object->references -= count;
@@ -57,7 +57,7 @@ bool UserObjects::release(UserObject* object, unsigned count) {
 
 GPUMUX_CUDART_API Error cudaUserObjectCreate(void** made, void* object, void (*destroy)(void*),
                                              unsigned references, unsigned flags) {
-  constexpr unsigned kNoDestructorSync = 1;  // has to be set: nobody can wait for the destructor
+  constexpr unsigned kNoDestructorSync = 1;  // required flag: no call can wait for the destructor
   const std::scoped_lock lock(Session::get().lock());
   if (made == nullptr || destroy == nullptr || references == 0 || flags != kNoDestructorSync)
     return returned(Error::InvalidValue);

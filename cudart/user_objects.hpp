@@ -1,4 +1,4 @@
-// Objects of the program that live as long as graphs that use them.
+// Objects of the program that live as long as the graphs that use them.
 #pragma once
 
 #include <map>
@@ -7,18 +7,18 @@ namespace gpumux::cudart {
 
 struct UserObject;
 
-/// References that a graph, or what was made of it, holds.
+/// References to user objects that a graph or an instantiated graph holds.
 class UserObjects {
  public:
   UserObjects() = default;
-  /// Holds as many.
+  /// Copies the references.
   UserObjects(const UserObjects& other);
   UserObjects& operator=(const UserObjects&) = delete;
   ~UserObjects();
 
-  /// `moved`: the references are the caller's.
+  /// Adds references. `moved`: takes the caller's references instead of adding new ones.
   void retain(UserObject* object, unsigned count, bool moved);
-  /// False: it does not hold so many.
+  /// Drops references. Returns false if there are fewer.
   bool release(UserObject* object, unsigned count);
 
  private:

@@ -1,4 +1,4 @@
-// Of which version of CUDA the driver says that it is: programs of it and of older ones run.
+// The version of CUDA that the driver reports. Programs of this version and of older ones run.
 #pragma once
 
 namespace gpumux::cudart {

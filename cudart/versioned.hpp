@@ -1,4 +1,4 @@
-// What libcuda.so.1 has for the libcudart.so of each version (versioned/).
+// Functions of libcuda.so.1 for the libcudart.so of each version (versioned/).
 #pragma once
 
 #include <cstddef>
@@ -8,12 +8,12 @@
 
 namespace gpumux::cudart {
 
-/// As cudaGetDeviceProperties; `major`: 12 or 13, whose structure is to be filled.
+/// Like cudaGetDeviceProperties. `major`: 12 or 13, the version of the structure.
 GPUMUX_CUDART_API Error gpumux_get_device_properties(void* properties, int device, int major);
-/// As cudaGraphAddDependencies, without data of edges.
+/// Like cudaGraphAddDependencies, without edge data.
 GPUMUX_CUDART_API Error gpumux_graph_add_dependencies(void* graph, void* const* from, void* const* to,
                                                       std::size_t count);
-// The same way: without data of edges.
+// Like CUDA's functions of these names, without edge data.
 GPUMUX_CUDART_API Error gpumux_graph_remove_dependencies(void* graph, void* const* from, void* const* to,
                                                          std::size_t count);
 GPUMUX_CUDART_API Error gpumux_graph_get_edges(void* graph, void** from, void** to, std::size_t* count);
@@ -24,7 +24,7 @@ GPUMUX_CUDART_API Error gpumux_graph_add_node(void** made, void* graph, void* co
 GPUMUX_CUDART_API Error gpumux_stream_update_capture_dependencies(StreamHandle stream, void* const* nodes,
                                                                   std::size_t count, unsigned flags,
                                                                   int per_thread);
-/// As cudaGetDriverEntryPoint, of this version of CUDA; flag 2: of the default stream per thread.
+/// Like cudaGetDriverEntryPoint for this version of CUDA. Flag 2: variants with per-thread default streams.
 GPUMUX_CUDART_API Error gpumux_get_entry_point(const char* name, void** function, int version,
                                                unsigned long long flags, int* found);
 

@@ -1,4 +1,4 @@
-// Types of CUDA's driver interface, as its documentation gives them, by their layout on x86-64 Linux.
+// Types of CUDA's driver interface as documented, with their layout on x86-64 Linux.
 #pragma once
 
 #include <cstddef>
@@ -8,7 +8,7 @@
 
 namespace gpumux::driver {
 
-/// CUresult. Those that the run time has, too, have the same numbers there.
+/// CUresult. Errors that the run time has, too, have the same numbers there.
 enum class Result : std::int32_t {
   Success = 0,
   InvalidValue = 1,
@@ -117,8 +117,8 @@ struct DeviceProperties {
   int texture_alignment;
 };
 
-/// CUDA_ARRAY_DESCRIPTOR and CUDA_ARRAY3D_DESCRIPTOR. Formats: 1 to 3 unsigned of 8, 16, 32 bits, 8 to 10
-/// signed ones, 0x20 float.
+/// CUDA_ARRAY_DESCRIPTOR and CUDA_ARRAY3D_DESCRIPTOR. Formats: 1 to 3 are unsigned integers of 8, 16 and 32
+/// bits, 8 to 10 signed integers, 0x20 float.
 struct Array2D {
   std::size_t width, height;
   int format;
@@ -131,7 +131,7 @@ struct Array3D {
   unsigned flags;
 };
 
-/// CUDA_RESOURCE_DESC; its types are those of the run time.
+/// CUDA_RESOURCE_DESC. Its types have the same numbers in the run time.
 struct LinearResource {
   DevicePointer pointer;
   int format;
@@ -154,11 +154,11 @@ struct ResourceDescription {
   } of;
   unsigned flags;
 };
-/// CUDA_TEXTURE_DESC, as far as it is looked at.
+/// The part of CUDA_TEXTURE_DESC that is used.
 struct TextureDescription {
   int address_modes[3];
   int filter;
-  unsigned flags;  // 1 as it is, 2 normalized coordinates, 0x10 sRGB
+  unsigned flags;  // 1 no conversion of integers, 2 normalized coordinates, 0x10 sRGB
   unsigned anisotropy;
   int mipmap_filter;
   float mipmap[3];

@@ -1,4 +1,4 @@
-// Arrays and texture objects: those of the run time, otherwise described.
+// Arrays and texture objects: those of the run time, with other descriptions.
 #include <algorithm>
 #include <iterator>
 
@@ -11,7 +11,7 @@ namespace {
 constexpr int kFirstSigned = 8;
 constexpr int kFloat = 0x20;
 
-/// False for formats that there are not here, such as halves.
+/// Converts a format. Returns false for formats that are not supported, such as halves.
 bool convert(int format, unsigned channels, cudart::ChannelFormat& to) {
   constexpr unsigned kMostChannels = 4;
   constexpr int kBits[] = {8, 16, 32};
@@ -84,7 +84,7 @@ bool convert(const ResourceDescription& from, cudart::ResourceDescription& to,
       to.of.pitched = {pointer_to(of.pointer), format, of.width, of.height, of.pitch};
       return true;
     }
-    default: return true;  // which the run time refuses
+    default: return true;  // the run time refuses it
   }
 }
 
@@ -126,7 +126,7 @@ GPUMUX_DRIVER_API Result cuTexObjectCreate(std::uint64_t* texture, const Resourc
     std::copy(std::begin(settings->address_modes), std::end(settings->address_modes), to.address_modes);
     std::copy(std::begin(settings->border), std::end(settings->border), to.border);
     to.filter = settings->filter;
-    // Small integers are read as parts of 1 unless the program wants them as they are.
+    // Small integers are converted to floats in the range of 0 or -1 to 1, unless the program wants integers.
     const bool small = format.kind != 2 && format.bits[0] < 32;
     to.read = small && (settings->flags & kReadAsInteger) == 0 ? 1 : 0;
     to.srgb = (settings->flags & kSrgb) != 0 ? 1 : 0;

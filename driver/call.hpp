@@ -1,5 +1,5 @@
-// What all functions of the driver have in common: they are extern "C", do as a function of the run time does
-// wherever there is one, and leave the run time's last error alone.
+// Common parts of all functions of the driver. The functions are extern "C", use a function of the run time
+// wherever possible, and do not change the run time's last error.
 #pragma once
 
 #include "cudart/session.hpp"
@@ -8,8 +8,8 @@
 
 #define GPUMUX_DRIVER_API GPUMUX_CUDART_API
 
-/// A function and its variant (_ptsz or _ptds) in which the null stream is the calling thread's: what
-/// follows is said of `per_thread`.
+/// Defines a function and its variant (_ptsz or _ptds) in which the null stream is the calling thread's. The
+/// body can use `per_thread`.
 #define GPUMUX_DRIVER_BOTH(name, suffix, parameters, ...)            \
   GPUMUX_DRIVER_API gpumux::driver::Result name parameters {         \
     constexpr bool per_thread = false;                               \
@@ -27,21 +27,21 @@ using program::Error;
 
 [[nodiscard]] Result result_of(Error error);
 
-/// `call` returns an Error. After cuInit.
+/// Runs `call`, which returns an Error, if cuInit was called.
 template <class Function>
 Result initialized(const Function& call) {
   const cudart::DriverCall here;
   if (!is_initialized()) return Result::NotInitialized;
   return result_of(call());
 }
-/// The same with a context that is current.
+/// Runs `call`, which returns an Error, if a valid context is current.
 template <class Function>
 Result in_context(const Function& call) {
   const cudart::DriverCall here;
   if (const Result result = check_context(); result != Result::Success) return result;
   return result_of(call());
 }
-/// `call` returns a Result.
+/// Runs `call`, which returns a Result, if a valid context is current.
 template <class Function>
 Result with_context(const Function& call) {
   const cudart::DriverCall here;

@@ -13,7 +13,7 @@ namespace gpumux::driver {
 struct Context {
   bool alive = true;
   unsigned flags = 0;
-  unsigned long long number = 1;  // by age
+  unsigned long long number = 1;  // order of creation
 };
 
 namespace {
@@ -21,7 +21,7 @@ namespace {
 struct Contexts {
   bool init = false;
   Context primary;
-  unsigned retained = 0;  // how often the primary one is
+  unsigned retained = 0;  // reference count of the primary context
   std::set<Context*> made;
 };
 Contexts& contexts() {
@@ -31,7 +31,8 @@ Contexts& contexts() {
 
 thread_local std::vector<Context*> stack;
 
-/// That the run time makes current is at the bottom of the stack.
+/// The calling thread's stack of contexts. Its bottom is the primary context if the thread has used the run
+/// time.
 std::vector<Context*>& own_stack() {
   if (stack.empty() && cudart::uses_runtime()) stack.push_back(&contexts().primary);
   cudart::uses_runtime() = false;
@@ -40,7 +41,8 @@ std::vector<Context*>& own_stack() {
 
 bool is_primary_active() { return contexts().retained > 0 || cudart::was_runtime_used(); }
 
-/// Objects of destroyed ones stay, so that old handles are known to be that.
+/// Error for a context that cannot be used. Objects of destroyed contexts are kept, so that their handles are
+/// recognised.
 Result check(const Context* context) {
   Contexts& all = contexts();
   if (context == &all.primary) return is_primary_active() ? Result::Success : Result::InvalidContext;
@@ -214,7 +216,7 @@ GPUMUX_DRIVER_API Result cuCtxGetDevice_v2(DeviceNumber* device, Context* contex
   });
 }
 GPUMUX_DRIVER_API Result cuCtxSynchronize() { return in_context(cudart::cudaDeviceSynchronize); }
-// Contexts share the device, which is waited for as a whole.
+// Contexts share the device, so the call waits for the whole device.
 GPUMUX_DRIVER_API Result cuCtxSynchronize_v2(Context* context) {
   if (context == nullptr) return cuCtxSynchronize();
   return locked([=] {
@@ -236,7 +238,7 @@ GPUMUX_DRIVER_API Result cuCtxSetFlags(unsigned flags) {
 }
 GPUMUX_DRIVER_API Result cuCtxGetApiVersion(Context*, unsigned* version) {
   return locked([=] {
-    *version = 3020;  // of contexts, not of CUDA
+    *version = 3020;  // version of the context interface, not of CUDA
     return Result::Success;
   });
 }
@@ -257,7 +259,7 @@ GPUMUX_DRIVER_API Result cuCtxSetLimit(int limit, std::size_t value) {
   if (limit < 0 || limit > 4 || limit == 3) return Result::UnsupportedLimit;
   return in_context([=] { return cudart::cudaDeviceSetLimit(limit, value); });
 }
-// The division of L1 and shared memory is the machine's matter (docs/machines.md).
+// The machine divides L1 and shared memory, so this setting has no effect (docs/machines.md).
 GPUMUX_DRIVER_API Result cuCtxSetCacheConfig(int) {
   return in_context([] { return Error::Success; });
 }

@@ -1,5 +1,6 @@
-// Contexts: the device's primary one, which is the run time's, too, and those that a program makes. All share
-// the device's streams; each has the memory that was allocated in it, which goes with it.
+// Contexts: the device's primary context, which the run time uses, too, and contexts that a program creates.
+// All contexts share the device's streams. Memory belongs to the context in which it was allocated, and is
+// freed with it.
 #pragma once
 
 #include "driver/abi.hpp"
@@ -8,13 +9,13 @@ namespace gpumux::driver {
 
 struct Context;
 
-/// cuInit was called, or the run time used.
+/// True if cuInit was called or the run time was used.
 [[nodiscard]] bool is_initialized();
-/// This thread's; nullptr: none.
+/// The calling thread's current context, or nullptr.
 [[nodiscard]] Context* current_context();
-/// Success: there is a current context that has not been destroyed.
+/// Success if there is a current context that has not been destroyed.
 [[nodiscard]] Result check_context();
-/// As memory has it (cudart/allocations.hpp); nullptr for the primary one.
+/// The owner of memory (cudart/allocations.hpp) for a context: nullptr for the primary context.
 [[nodiscard]] const void* owner_of(const Context* context);
 [[nodiscard]] Context* context_of(const void* owner);
 

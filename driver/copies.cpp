@@ -32,7 +32,7 @@ Result anywhere(DevicePointer to, DevicePointer from, std::size_t bytes, Where w
   return copy_bytes(pointer_to(to), pointer_to(from), bytes, MemcpyKind::Default, where);
 }
 
-/// One side of a copy of several dimensions, in bytes.
+/// One side of a multi-dimensional copy, in bytes.
 struct Side {
   MemoryType type;
   const void* host;
@@ -42,7 +42,8 @@ struct Side {
   std::size_t pitch, height;
 };
 
-/// False: there is no such memory, or its rows or slices lie within each other.
+/// Converts a side to the run time's types. Returns false if there is no such memory, or its rows or slices
+/// overlap.
 bool convert(const Side& side, const cudart::Extent& extent, void*& array, cudart::Position& at,
              cudart::PitchedPointer& memory) {
   at = {side.x, side.y, side.z};
@@ -110,7 +111,7 @@ Result copy_3d(const Copy3D* of, Where where) {
   });
 }
 
-/// `width` elements.
+/// Fills rows of `width` elements.
 Result fill(DevicePointer to, std::size_t pitch, cudart::Pattern with, std::size_t width, std::size_t height,
             Where where) {
   return in_context([=] {
@@ -118,7 +119,7 @@ Result fill(DevicePointer to, std::size_t pitch, cudart::Pattern with, std::size
     return cudart::fill(pointer_to(to), pitch, with, {width * with.bytes, height}, where);
   });
 }
-/// Of one row.
+/// Fills one row of `width` elements.
 Result fill(DevicePointer to, cudart::Pattern with, std::size_t width, Where where) {
   return fill(to, width * with.bytes, with, width, 1, where);
 }

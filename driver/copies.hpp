@@ -1,4 +1,4 @@
-// Copies, for other parts of the library.
+// Interface of copies for other parts of the library.
 #pragma once
 
 #include "cudart/abi.hpp"
@@ -6,7 +6,7 @@
 
 namespace gpumux::driver {
 
-/// CUDA_MEMCPY3D as the run time has it. InvalidValue: there is no such memory.
+/// Converts CUDA_MEMCPY3D to the run time's structure. InvalidValue: there is no such memory.
 Error describe_copy(const Copy3D* of, cudart::Copy3D& out);
 
 }  // namespace gpumux::driver

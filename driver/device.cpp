@@ -74,7 +74,7 @@ GPUMUX_DRIVER_API Result cuDeviceComputeCapability(int* major, int* minor, Devic
 GPUMUX_DRIVER_API Result cuDeviceGetProperties(DeviceProperties* properties, DeviceNumber device) {
   return of_device(device, [=] {
     if (properties == nullptr) return Error::InvalidValue;
-    // CUdevice_attribute, in the order of the structure.
+    // CUdevice_attribute numbers in the order of the structure's members.
     constexpr int kAttributes[] = {1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14};
     int values[std::size(kAttributes)] = {};
     static_assert(sizeof(values) == sizeof(*properties));
@@ -111,7 +111,7 @@ GPUMUX_DRIVER_API Result cuDeviceSetMemPool(DeviceNumber device, void* pool) {
   return of_device(device, [=] { return cudart::cudaDeviceSetMemPool(device, pool); });
 }
 
-// A profiler would begin and end here.
+// Marks for a profiler, which have no effect.
 GPUMUX_DRIVER_API Result cuProfilerStart() {
   return in_context([] { return Error::Success; });
 }

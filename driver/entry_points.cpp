@@ -1,5 +1,5 @@
-// Functions of the driver by their names and a version of CUDA: of several that have a name, the newest that
-// this version had.
+// Functions of the driver by name and version of CUDA. If a name has several variants, the result is the
+// newest one of that version.
 #include <dlfcn.h>
 
 #include <algorithm>
@@ -13,7 +13,7 @@
 namespace gpumux::driver {
 namespace {
 
-/// Variants that are newer than cuGetProcAddress, by their first version; all others were there before it.
+/// A variant that is newer than cuGetProcAddress, with its first version. All other variants existed before.
 struct Newer {
   std::string_view name;
   int version;
@@ -53,7 +53,7 @@ constexpr Newer kNewer[] = {
 
 constexpr std::uint64_t kPerThread = 2;
 
-/// This library, which the program may have loaded for itself alone.
+/// Handle of this library, which the program may have loaded privately.
 void* own_library() {
   static void* const library = [] {
     Dl_info info{};
@@ -70,7 +70,7 @@ void* find(const std::string& name, bool per_thread) {
   return found != nullptr ? found : ::dlsym(own_library(), name.c_str());
 }
 
-/// CUdriverProcAddressQueryResult, which is cudaDriverEntryPointQueryResult, too.
+/// CUdriverProcAddressQueryResult and cudaDriverEntryPointQueryResult.
 enum class Found : int { Yes, No };
 
 Found find(const char* name, void** function, int version, std::uint64_t flags) {
@@ -105,7 +105,7 @@ GPUMUX_DRIVER_API Result cuGetProcAddress_v2(const char* name, void** function, 
   return get(name, function, version, flags, found);
 }
 
-// The same of the run time, for which a name that there is not is no error.
+// Entry points for the run time, for which an unknown name is no error.
 GPUMUX_DRIVER_API Error gpumux_get_entry_point(const char* name, void** function, int version,
                                                unsigned long long flags, int* found) {
   if (name == nullptr || function == nullptr) return cudart::returned(Error::InvalidValue);

@@ -1,4 +1,4 @@
-// Errors: names, texts, and which of them the run time's are.
+// Error names and texts, and their correspondence to errors of the run time.
 #include <algorithm>
 #include <iterator>
 
@@ -13,7 +13,8 @@ struct Name {
   const char* name;
 };
 
-/// By number, as CUDA's documentation has them. Their texts are those of the run time's of the same number.
+/// By number, with names of CUDA's documentation. Texts are those of the run time's errors of the same
+/// number.
 constexpr Name kNames[] = {
     {0, "CUDA_SUCCESS"},
     {1, "CUDA_ERROR_INVALID_VALUE"},
@@ -65,7 +66,7 @@ const Name* find(Result result) {
 Result result_of(Error error) {
   constexpr auto kInvalidPitch = static_cast<Error>(12);
   if (error == kInvalidPitch) return Result::InvalidValue;
-  switch (error) {  // those that the run time alone has
+  switch (error) {  // errors that only the run time has
     case Error::InvalidConfiguration:
     case Error::InvalidMemcpyDirection: return Result::InvalidValue;
     case Error::InvalidSymbol: return Result::NotFound;

@@ -1,6 +1,6 @@
-// cuGetExportTable: functions without names, for which a CUDA run time inside of a library asks first.
-// NVIDIA's libraries (cuBLAS, cuDNN, ...) have such a run time and machine code without PTX, neither of which
-// can be simulated.
+// cuGetExportTable: functions without names, which a CUDA run time inside a library asks for first. NVIDIA's
+// libraries (cuBLAS, cuDNN, ...) have such a run time and machine code without PTX, neither of which can be
+// simulated.
 #include <dlfcn.h>
 
 #include <string>
@@ -8,7 +8,7 @@
 
 #include "driver/call.hpp"
 
-// Its arguments are not looked at, and by x86-64's calling convention need not be.
+// Arguments are ignored, which x86-64's calling convention permits.
 GPUMUX_DRIVER_API gpumux::driver::Result cuGetExportTable() {
   Dl_info caller{};
   std::string_view library = "a library";

@@ -1,4 +1,4 @@
-// Graphs and captures, which are those of the run time.
+// Graphs and captures: those of the run time.
 #include "cudart/graph.hpp"
 
 #include "cudart/api.hpp"
@@ -15,7 +15,7 @@ using cudart::StreamHandle;
 /// CUDA_KERNEL_NODE_PARAMS of version 2.
 struct KernelNode {
   cudart::KernelNode of;
-  void* kernel;  // instead of the function, which is null then
+  void* kernel;  // used if the function is null
   Context* context;
 };
 cudart::KernelNode run_time(const KernelNode& params) {
@@ -31,7 +31,7 @@ struct CopyNode {
   Copy3D copy;
 };
 
-/// CUgraphNodeParams as the run time has it: but for those of kernels and copies they are the same.
+/// Converts CUgraphNodeParams to the run time's structure. Only kernel and copy nodes differ.
 Error run_time(const cudart::GraphNodeParams& params, cudart::GraphNodeParams& out) {
   out = params;
   const void* const union_of = &params.of;
@@ -50,7 +50,7 @@ Error add_node(void** made, void* graph, void* const* after, std::size_t count,
   cudart::GraphNodeParams of;
   if (const Error error = run_time(*params, of); error != Error::Success) return error;
   const Error error = cudart::gpumux_graph_add_node(made, graph, after, count, &of);
-  // Which are answered.
+  // These have output members.
   if (params->type == static_cast<int>(cudart::NodeType::MemAlloc) ||
       params->type == static_cast<int>(cudart::NodeType::Conditional))
     *params = of;
@@ -296,7 +296,7 @@ GPUMUX_DRIVER_API Result cuGraphConditionalHandleCreate(std::uint64_t* made, voi
   return initialized([=] { return cudart::cudaGraphConditionalHandleCreate(made, graph, first, flags); });
 }
 
-// Variants with data of edges, which says nothing that is not so here.
+// Variants with edge data, which is ignored: all dependencies are plain.
 GPUMUX_DRIVER_API Result cuGraphAddDependencies(void* graph, void* const* from, void* const* to,
                                                 std::size_t count) {
   return initialized([=] { return cudart::gpumux_graph_add_dependencies(graph, from, to, count); });

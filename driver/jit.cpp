@@ -8,7 +8,7 @@ namespace gpumux::driver {
 JitOptions::JitOptions(unsigned count, const int* options, void** values) {
   for (unsigned i = 0; options != nullptr && values != nullptr && i < count; ++i) {
     switch (options[i]) {
-      case 2: {  // milliseconds: none that are counted
+      case 2: {  // time in milliseconds: always 0
         const float none = 0;
         std::memcpy(static_cast<void*>(&values[i]), &none, sizeof(none));
         break;
@@ -17,11 +17,11 @@ JitOptions::JitOptions(unsigned count, const int* options, void** values) {
       case 4: info_.bytes_value = &values[i]; break;
       case 5: error_.buffer = static_cast<char*>(values[i]); break;
       case 6: error_.bytes_value = &values[i]; break;
-      default: break;  // how to compile: the machine's matter
+      default: break;  // options of compilation, which only the machine determines
     }
   }
   for (Log* const log : {&info_, &error_}) {
-    // An unsigned int, of which the other half may be anything.
+    // The value is an unsigned int. The other half of the pointer is undefined.
     std::uint32_t bytes = 0;
     if (log->bytes_value != nullptr)
       std::memcpy(&bytes, static_cast<const void*>(log->bytes_value), sizeof(bytes));

@@ -1,4 +1,4 @@
-// Options of CUDA's compiler of PTX, of which those of its logs act.
+// Options of CUDA's PTX compiler. Only the options for its logs have an effect.
 #pragma once
 
 #include <cstddef>
@@ -11,10 +11,10 @@ namespace gpumux::driver {
 
 class JitOptions {
  public:
-  /// CUjit_option and their values, of which some are where something is written to.
+  /// CUjit_option numbers and their values. Some values are addresses for output.
   JitOptions(unsigned count, const int* options, void** values);
-  /// To be called once, with what is wrong with the PTX; empty: nothing. Where the program has no log for it,
-  /// it goes to standard error.
+  /// Writes the logs. Must be called once. `message`: the error in the PTX, or empty. Without a log of the
+  /// program, the message goes to standard error.
   void finish(const std::string& message) const;
 
  private:

@@ -41,7 +41,7 @@ Result active_blocks(int* blocks, const Kernel* kernel, int threads, std::size_t
   });
 }
 
-/// The most threads on an SM; of block sizes that are as good, the largest.
+/// Computes the block size with the most resident threads per SM. Among equally good sizes, the largest.
 Result best_block(int* least_grid, int* block, const Kernel* kernel, std::size_t (*shared_bytes_of)(int),
                   std::size_t shared_bytes, int limit) {
   return initialized([=] {

@@ -1,5 +1,5 @@
-// The linker of PTX: what it is given becomes one image of several translation units, for cuModuleLoadData.
-// None of them sees a function or a variable of another (docs/cuda-programs.md).
+// The PTX linker. Its inputs become one image of several translation units, for cuModuleLoadData. A unit
+// cannot refer to functions or variables of another unit (docs/cuda-programs.md).
 #include <algorithm>
 #include <fstream>
 #include <set>
@@ -17,7 +17,7 @@ namespace {
 constexpr int kPtx = 1;  // CUjitInputType
 
 struct Link {
-  JitOptions options;  // its logs are those of all calls
+  JitOptions options;  // its logs cover all calls
   std::vector<std::string> texts;
   std::string image;
 };
@@ -26,7 +26,7 @@ std::set<Link*>& links() {
   return *all;
 }
 
-/// `call` returns an Error, of a linker that there is.
+/// Runs `call`, which returns an Error, if the linker exists.
 template <class Function>
 Result with_link(Link* link, const Function& call) {
   return in_context([&] {

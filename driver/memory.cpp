@@ -1,4 +1,4 @@
-// Allocations, and what is known of a pointer. Memory belongs to the context in which it was allocated.
+// Allocations, and attributes of pointers. Memory belongs to the context in which it was allocated.
 #include "cudart/allocations.hpp"
 
 #include <cstring>
@@ -11,7 +11,7 @@ namespace {
 
 using program::MemoryKind;
 
-/// `call` allocates at the pointer that it is given.
+/// Allocates by `call`, which stores the address in its argument.
 template <class Function>
 Result allocate(DevicePointer* address, std::size_t bytes, const Function& call) {
   return in_context([&] {
@@ -47,7 +47,7 @@ void put(void* to, const T& value) {
   *static_cast<T*>(to) = value;
 }
 
-/// CUpointer_attribute; false: there is no such.
+/// Writes a CUpointer_attribute. Returns false for an unknown attribute.
 bool put_attribute(void* to, int attribute, const cudart::AllocationInfo& of, const void* pointer) {
   const bool on_host = of.kind == MemoryKind::Pinned;
   switch (attribute) {
@@ -55,8 +55,8 @@ bool put_attribute(void* to, int attribute, const cudart::AllocationInfo& of, co
     case 2: put(to, on_host ? MemoryType::Host : MemoryType::Device); return true;
     case 3: put(to, pointer); return true;
     case 4: put(to, of.kind == MemoryKind::Device ? nullptr : pointer); return true;
-    case 6: put(to, false); return true;                      // whether copies always block
-    case 7: put(to, std::uint64_t{of.address}); return true;  // a number of the memory
+    case 6: put(to, false); return true;                      // copies always block
+    case 7: put(to, std::uint64_t{of.address}); return true;  // an identifier of the memory
     case 8: put(to, of.kind == MemoryKind::Managed); return true;
     case 9: put(to, 0); return true;  // device
     case 10: put(to, false); return true;
@@ -178,7 +178,7 @@ GPUMUX_DRIVER_API Result cuPointerGetAttributes(unsigned count, const int* attri
         if (!put_attribute(data[i], attributes[i], *found, pointer)) return Error::InvalidValue;
         continue;
       }
-      // Memory of no concern to CUDA, of which nothing is an error here.
+      // Memory that CUDA does not know. Attributes of it are no error here.
       std::memset(data[i], 0, bytes_of(attributes[i]));
       if (attributes[i] == 9) put(data[i], -2);
     }
@@ -186,7 +186,7 @@ GPUMUX_DRIVER_API Result cuPointerGetAttributes(unsigned count, const int* attri
   });
 }
 
-// Hints, as those of the run time (cudart/allocations.cpp); the versions differ in how they name a device.
+// Hints, which have no effect (cudart/allocations.cpp). Versions differ in how they name a device.
 GPUMUX_DRIVER_API Result cuMemPrefetchAsync(DevicePointer address, std::size_t bytes) {
   return prefetch(address, bytes);
 }

@@ -1,5 +1,5 @@
-// Modules, libraries, and the kernels and variables in them. A library is a module; a CUfunction, a CUkernel
-// and what the run time calls a cudaKernel_t are the same.
+// Modules, libraries, and the kernels and variables in them. A library is a module. A CUfunction, a CUkernel
+// and the run time's cudaKernel_t are the same handle.
 #include "cudart/modules.hpp"
 
 #include <fstream>
@@ -41,14 +41,14 @@ Result load_file(Module** module, const char* name, const JitOptions& options) {
 Result unload_module(Module* module) {
   return initialized([=] {
     if (!cudart::is_loaded(module)) return Error::InvalidResourceHandle;
-    // Its kernels may still be under way.
+    // Kernels of the module may still run.
     const Error error = cudart::cudaDeviceSynchronize();
     cudart::unload(module);
     return error;
   });
 }
 
-/// `call` returns an Error, of a module that there is.
+/// Runs `call`, which returns an Error, if the module is loaded.
 template <class Function>
 Result in_module(const Module* module, const Function& call) {
   return initialized([&] { return cudart::is_loaded(module) ? call() : Error::InvalidResourceHandle; });
@@ -75,7 +75,7 @@ Result get_variable(DevicePointer* address, std::size_t* bytes, Module* module, 
   });
 }
 
-/// `call` returns an Error, of a kernel that there is.
+/// Runs `call`, which returns an Error, for a valid kernel.
 template <class Function>
 Result of_kernel(const Kernel* handle, const Function& call) {
   return initialized([&] {
@@ -108,7 +108,7 @@ Result get_module(Module** module, const Kernel* handle) {
   });
 }
 
-/// CUfunction_attribute.
+/// Reads a CUfunction_attribute.
 Result get_attribute(int* value, int attribute, const Kernel* handle) {
   return of_kernel(handle, [=](const Kernel&) {
     cudart::FunctionAttributes of;
@@ -130,7 +130,7 @@ Result get_attribute(int* value, int attribute, const Kernel* handle) {
       case 12:
       case 13:
       case 14:
-      case 15: *value = 0; break;  // of clusters
+      case 15: *value = 0; break;  // cluster attributes
       default: return Error::InvalidValue;
     }
     return Error::Success;
@@ -165,7 +165,7 @@ GPUMUX_DRIVER_API Result cuModuleGetGlobal_v2(DevicePointer* address, std::size_
 }
 GPUMUX_DRIVER_API Result cuModuleGetLoadingMode(int* mode) {
   return initialized([=] {
-    *mode = 1;  // at once
+    *mode = 1;  // eager loading
     return Error::Success;
   });
 }
@@ -239,7 +239,7 @@ GPUMUX_DRIVER_API Result cuFuncGetAttribute(int* value, int attribute, const Ker
 GPUMUX_DRIVER_API Result cuFuncSetAttribute(const Kernel* function, int attribute, int value) {
   return set_attribute(function, attribute, value);
 }
-// Hints, as those of the run time (cudart/launch.cpp).
+// Hints, which have no effect (cudart/launch.cpp).
 GPUMUX_DRIVER_API Result cuFuncSetCacheConfig(const Kernel* function, int) {
   return of_kernel(function, [](const Kernel&) { return Error::Success; });
 }

@@ -1,4 +1,4 @@
-// Streams and events, which are those of the run time.
+// Streams and events: those of the run time.
 #include "cudart/api.hpp"
 #include "driver/call.hpp"
 

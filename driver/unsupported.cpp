@@ -1,8 +1,8 @@
-// Functions of the driver that are not there: each says so once, and returns CUDA_ERROR_NOT_SUPPORTED. Among
-// them are the oldest variants, whose device pointers have 32 bits.
+// Functions of the driver that are not supported. Each of them says so once and returns
+// CUDA_ERROR_NOT_SUPPORTED. Among them are the oldest variants, whose device pointers have 32 bits.
 #include "driver/call.hpp"
 
-// Their arguments are not looked at, and by x86-64's calling convention need not be.
+// Arguments are ignored, which x86-64's calling convention permits.
 #define NOT_SUPPORTED(name)                                                 \
   GPUMUX_DRIVER_API gpumux::driver::Result name() {                         \
     return gpumux::driver::result_of(gpumux::cudart::not_supported(#name)); \

@@ -1,4 +1,4 @@
-// Physical memory and addresses, each by itself, and the one at the other.
+// Virtual memory management: physical memory, address reservations, and mappings between them.
 #include "cudart/mappings.hpp"
 #include "driver/call.hpp"
 
@@ -8,7 +8,7 @@ namespace {
 using cudart::Access;
 using cudart::PhysicalHandle;
 
-/// Memory of the one device, without a handle for other processes.
+/// Checks the properties of memory: it must be on device 0, without a handle for other processes.
 Error check(const MemoryProperties* of) {
   if (of == nullptr || of->type != MemoryProperties::kPinned) return Error::InvalidValue;
   if (of->location.type != MemoryLocation::kDevice)

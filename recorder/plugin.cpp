@@ -1,7 +1,7 @@
-// A plugin of QEMU's user mode that writes what the first thread of a program executes as a ChampSim trace:
+// A plugin of QEMU's user mode that writes the instructions of a program's first thread as a ChampSim trace:
 //   qemu-x86_64 -plugin gpumux_recorder.so,out=t.zst[,skip=N][,limit=N] ./program
-// skip: instructions before the first that is written. limit: how many are written (default: all); the
-// program ends with the last.
+// skip: number of instructions before the first record. limit: number of records (default: all). The program
+// ends with the last record.
 #include <fmt/core.h>
 #include <unistd.h>
 
@@ -29,7 +29,8 @@ class Recorder {
   Recorder(const std::string& path, std::uint64_t skip, std::uint64_t limit)
       : writer_(path), skip_(skip), limit_(limit), process_(::getpid()) {}
 
-  /// Lives as long as the recorder. QEMU translates the same code again and again, on any thread.
+  /// The decoded instruction, which lives as long as the recorder. QEMU translates the same code repeatedly,
+  /// on any thread, so the result is kept.
   Instruction* instruction(std::uint64_t ip, std::string_view bytes) {
     const std::lock_guard lock(mutex_);
     std::unique_ptr<Instruction>& known = known_[{ip, std::string(bytes)}];
@@ -54,7 +55,7 @@ class Recorder {
     if (store) add(record_.destination_memory, stores_, address);
   }
 
-  /// The program ends.
+  /// Finishes the trace when the program ends.
   void end() {
     if (current_ != nullptr) finish(current_->next_ip);
     current_ = nullptr;
@@ -63,7 +64,8 @@ class Recorder {
   }
 
  private:
-  /// QEMU makes several accesses of one operand of a vector: those of one piece of 64 bytes are one.
+  /// Adds an address to the record. QEMU splits an access of a vector operand into several, so accesses to
+  /// one piece of 64 bytes count once.
   template <std::size_t kMost>
   static void add(std::array<std::uint64_t, kMost>& to, std::size_t& count, std::uint64_t address) {
     constexpr unsigned kPiece = 6;
@@ -78,7 +80,7 @@ class Recorder {
       return;
     }
     if (closed_) return;
-    constexpr std::uint64_t kOften = 4096;  // a child of fork() has all of this, and must not write
+    constexpr std::uint64_t kOften = 4096;  // a child of fork() has a copy of the recorder and must not write
     if (writer_.records() % kOften == kOften - 1 && ::getpid() != process_) {
       closed_ = true;
       return;
@@ -105,7 +107,7 @@ class Recorder {
 
 Recorder* recorder = nullptr;
 
-/// Errors end the program: nothing of it is of use without its trace.
+/// Returns the result of action(). An exception ends the program, since without its trace the run is useless.
 template <typename F>
 auto or_exit(F action) {
   try {

@@ -1,4 +1,4 @@
-// QEMU's plugin interface, version 1, as far as it is used here: distributions ship no header of it.
+// The part of QEMU's plugin interface, version 1, that the recorder uses. Distributions ship no header of it.
 #pragma once
 
 #include <cstddef>

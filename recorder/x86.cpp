@@ -25,7 +25,7 @@ std::uint8_t digits(std::string_view text) {
   return static_cast<std::uint8_t>(value);
 }
 
-/// By the name that the disassembler gives a register; 0 for those that nobody waits for.
+/// The number of a register by its name in the disassembler, or 0 for a register that is not recorded.
 std::uint8_t number_of(std::string_view name) {
   constexpr std::uint8_t kVector = 64;
   constexpr std::uint8_t kMask = 96;
@@ -44,7 +44,7 @@ std::uint8_t number_of(std::string_view name) {
     return static_cast<std::uint8_t>(kEighth + digits(name.substr(1)) - 8);
   }
   for (const auto& [part, number] : kGeneral) {
-    // rax, eax, ax, al, ah; rdi, edi, di, dil.
+    // Parts of a register: rax, eax, ax, al, ah; rdi, edi, di, dil.
     if (name == part || (name.size() == 3 && (name[0] == 'r' || name[0] == 'e') && name.substr(1) == part))
       return number;
     if (part[1] == 'x' ? (name.size() == 2 && name[0] == part[0] && (name[1] == 'l' || name[1] == 'h'))
@@ -55,7 +55,7 @@ std::uint8_t number_of(std::string_view name) {
   return 0;
 }
 
-/// The first come first, flags last.
+/// Puts distinct register numbers into `out`, in their order but with flags last, until `out` is full.
 template <std::size_t kMost>
 void put(std::array<std::uint8_t, kMost>& out, std::vector<std::uint8_t> numbers) {
   std::stable_partition(numbers.begin(), numbers.end(), [](std::uint8_t n) { return n != cpu::kFlags; });
@@ -113,8 +113,8 @@ Instruction Decoder::decode(std::uint64_t ip, std::span<const std::uint8_t> byte
       if (number != cpu::kInstructionPointer) list.push_back(number);
     };
     for (std::uint8_t i = 0; i < reads; ++i) add(from, read[i]);
-    // A conditional move keeps its destination where the condition fails. Capstone 4 says that it reads it, 5
-    // does not.
+    // A conditional move keeps its destination if the condition fails, so the destination is also read.
+    // Capstone 4 reports this, Capstone 5 does not.
     const cs_x86& x86 = found->detail->x86;
     if (std::string_view(found->mnemonic).starts_with("cmov") && x86.op_count > 0 &&
         x86.operands[0].type == X86_OP_REG)

@@ -1,4 +1,4 @@
-// Files of the kinds that base/byte_stream.hpp reads, for tests.
+// Compresses bytes into the formats that base/byte_stream.hpp reads, for tests.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -37,7 +37,7 @@ inline std::string as_gz(const std::string& bytes) {
   return out;
 }
 
-/// With a checksum, as the zstd program writes it.
+/// A zstd frame with a checksum, as the zstd program writes it.
 inline std::string as_zst(const std::string& bytes) {
   ZSTD_CCtx* context = ZSTD_createCCtx();
   EXPECT_FALSE(ZSTD_isError(ZSTD_CCtx_setParameter(context, ZSTD_c_checksumFlag, 1)));

@@ -8,7 +8,7 @@
 
 namespace gpumux {
 
-/// All that a run has counted, a line for each figure, for comparison with another run.
+/// All counters of a run as text, one counter per line, for comparison with another run.
 inline std::string figures(const experiment::RunResult& result) {
   std::string text = std::to_string(result.cycles) + " cycles\n";
   const auto add = [&](std::uint64_t value, const char* name) {

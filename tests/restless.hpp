@@ -10,14 +10,14 @@
 
 namespace gpumux::test {
 
-/// Serves everybody; at random moments a random block of a random SM is stopped or dropped, `most` times in
-/// all.
+/// A policy that serves all kernels and, at random times, stops or drops a random block on a random SM, at
+/// most `most` times.
 class Restless final : public policy::Policy {
  public:
   struct Seen {
     std::uint64_t asked = 0, left = 0;
   };
-  /// `pause`: mean number of cycles between two. `drops`: of eight, so many are dropped.
+  /// `pause`: mean number of cycles between two of these actions. `drops`: number of drops in eight actions.
   Restless(std::uint64_t seed, std::uint32_t most, std::uint32_t pause, std::uint32_t drops, Seen& seen)
       : random_(seed), most_(most), pause_(pause), drops_(drops), seen_(seen) {}
   [[nodiscard]] policy::Needs needs(const policy::View&) const override {

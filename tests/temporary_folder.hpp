@@ -1,4 +1,4 @@
-// A folder of one test's own, whoever else runs the tests at the same time.
+// A folder for one test. Tests that run at the same time have different folders.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -14,9 +14,10 @@ namespace gpumux::test {
 
 class TemporaryFolder {
  public:
-  /// Throws std::runtime_error when it cannot be made.
+  /// Throws std::runtime_error if the folder cannot be created.
   TemporaryFolder() {
-    // A short name: daemons put sockets into it, whose paths have at most 107 characters.
+    // The name is short because daemons create sockets in the folder, whose paths have at most 107
+    // characters.
     path_ = testing::TempDir() + "gpumux_XXXXXX";
     if (::mkdtemp(path_.data()) == nullptr) throw std::runtime_error(path_ + ": " + std::strerror(errno));
   }
@@ -27,7 +28,7 @@ class TemporaryFolder {
   TemporaryFolder(const TemporaryFolder&) = delete;
   TemporaryFolder& operator=(const TemporaryFolder&) = delete;
 
-  /// Without a slash at the end.
+  /// The folder's path, without a slash at the end.
   [[nodiscard]] const std::string& path() const { return path_; }
 
  private:

@@ -26,8 +26,9 @@ namespace {
 constexpr const char* kName = "add";
 constexpr const char* kFile = "benchmarks/add/add.ptx";
 constexpr const char* kKernel = "add_loops";
-constexpr std::uint32_t kThreads = 256;  // 8 warps a block: awatramani17 section 5.3.1
-/// Near one, so that the largest number of loops neither overflows nor reaches denormal numbers.
+constexpr std::uint32_t kThreads = 256;  // 8 warps per block (awatramani17 section 5.3.1)
+/// Factor of each multiplication. It is so close to 1 that the largest number of loops neither overflows nor
+/// produces denormal numbers.
 constexpr float kFactor = 1.0F + 0x1p-12F;
 
 const std::vector<runtime::AppParamInfo>& param_table() {
@@ -71,7 +72,7 @@ class Add final : public runtime::Application {
     co_await host.synchronize();
     if (verify) {
       if (expected_.empty()) expected_ = reference(a_, b_, kFactor, sizes_.loops);
-      // The kernel fixes the rounding of every operation, so the result is exact.
+      // The kernel fixes the rounding of every operation, so the result must be exact.
       check_close("add: sum", result, expected_, Tolerance{});
     }
     host.free(a);

@@ -1,7 +1,7 @@
 // add: each thread multiplies two elements in a loop and stores their sum.
 // Source of the workload: awatramani17 section 5.3.1 (the compute benchmark add_x_loops).
 
-// Multiplications of each element in one pass of the loop; ADD_MULTIPLIES in add.hpp is the same.
+// Multiplications per element in one pass of the loop (ADD_MULTIPLIES: kMultiplies of add.hpp).
 #define MULTIPLIES 16
 
 extern "C" __global__ void add_loops(const float* a, const float* b, float* sum, float factor, int loops) {

@@ -1,4 +1,4 @@
-// add: the CPU reference, apart from the host program so that tests can call it.
+// add: the CPU reference. Tests call it, too.
 #pragma once
 
 #include <cstdint>
@@ -6,7 +6,7 @@
 
 namespace gpumux::benchmarks::add {
 
-/// Multiplications of each element in one pass of the loop (MULTIPLIES of add.cu).
+/// Multiplications per element in one pass of the loop (MULTIPLIES of add.cu).
 inline constexpr std::uint32_t kMultiplies = 16;
 
 /// sum[i] = a[i] * factor^(16 * loops) + b[i] * factor^(16 * loops), rounded after each operation.

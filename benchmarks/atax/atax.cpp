@@ -46,9 +46,9 @@ class Atax final : public runtime::Application {
     std::vector<float> y(ny_);
     host.from_device(y, device_y);
     if (verify && reference_.empty()) reference_ = atax_reference(a, x, nx_, ny_);
-    a = {};  // the device has it
+    a = {};  // frees the host's copy
     co_await host.synchronize();
-    // Sums of ny products, then of nx products of these; none negative.
+    // Each element is a sum of nx terms, and each term contains a sum of ny products. No term is negative.
     if (verify) check_close("atax: y", y, reference_, sum_tolerance(std::uint64_t{nx_} + ny_ + 2));
     host.free(device_a);
     host.free(device_x);

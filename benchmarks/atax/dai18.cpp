@@ -1,5 +1,6 @@
-// dai18/ax: the first kernel of atax alone. Table 2's 11 requests per memory instruction are the mean of its
-// three: the load of A, with a line for each lane, that of x and the store of the sum, with one each.
+// dai18/ax: only the first kernel of atax. Table 2's 11 requests per memory instruction are the mean of its
+// three memory instructions: the load of A makes 32 requests, the load of x and the store of the sum make one
+// each.
 #include "benchmarks/kernel_program.hpp"
 #include "benchmarks/products_reference.hpp"
 #include "embedded/atax.ptx.hpp"
@@ -31,12 +32,12 @@ class Product final : public KernelProgram {
   }
   void check() override {
     if (expected_.empty()) expected_ = product_reference(a_, x_, nx_, ny_, 1);
-    // Sums of ny products, none negative.
+    // Each element is a sum of ny products, and no product is negative.
     check_close("atax: tmp", tmp_, expected_, sum_tolerance(std::uint64_t{ny_} + 1));
   }
 
  private:
-  std::uint32_t nx_;  // the names of PolyBench
+  std::uint32_t nx_;  // PolyBench's names
   std::uint32_t ny_;
   std::vector<float> a_;
   std::vector<float> x_;

@@ -1,5 +1,6 @@
-// awatramani17/bp-k2: the second kernel of backprop alone, which updates the weights: BP-K2 of the thesis's
-// Tables 3.2, 4.2 (registers) and 4.4, memory-bound where the first computes.
+// awatramani17/bp-k2: only the second kernel of backprop, which updates the weights. The thesis calls it
+// BP-K2 (Tables 3.2, 4.2 and 4.4; registers as in Table 4.2). It is bound by memory, the first kernel by
+// computation.
 #include <cmath>
 
 #include "benchmarks/backprop/backprop.hpp"
@@ -35,7 +36,8 @@ class Adjust final : public KernelProgram {
   }
   void check() override {
     const Adjusted expected = reference_adjust(delta_, input_, weights_, changes_);
-    // Double precision, rounded once to float; twice that, since it may lie on either side of a tie.
+    // The kernel computes in double precision and rounds once to float. The tolerance is two roundings,
+    // because the kernel and the reference can be on different sides of a tie.
     const Tolerance tolerance{.relative = 2 * kFloatRounding, .absolute = 0x1p-50};
     check_close("backprop: weights", new_weights_, expected.weights, tolerance);
     check_close("backprop: changes", new_changes_, expected.changes, tolerance);

@@ -10,7 +10,7 @@ namespace gpumux::benchmarks::backprop {
 PartialSums reference_forward(const std::vector<float>& input, const std::vector<float>& weights) {
   const std::size_t inputs = input.size() - 1;
   PartialSums partial;
-  partial.sum.resize(inputs);  // 16 units for each 16 inputs
+  partial.sum.resize(inputs);  // 16 sums per block of 16 inputs
   partial.magnitude.resize(inputs);
   for (std::uint32_t i = 0; i < inputs; ++i) {
     const std::size_t block = i / kUnits;
@@ -102,7 +102,8 @@ class Backprop final : public runtime::Application {
     Random random(seed);
     input_ = random_floats(random, std::size_t{inputs} + 1, 0.0F, 1.0F);
     input_[0] = 1.0F;
-    // Weights such that what enters a hidden unit is near one: its sigmoid and its error are then not zero.
+    // The sum that enters a hidden unit is near 1 with these weights. Its sigmoid and its error are then not
+    // zero.
     const float range = 3.0F / std::sqrt(static_cast<float>(inputs));
     const std::size_t count = weight_index(inputs, kUnits) + 1;
     weights_ = random_floats(random, count, -range, range);
@@ -151,15 +152,16 @@ class Backprop final : public runtime::Application {
              const std::vector<float>& new_weights, const std::vector<float>& new_changes) {
     if (expected_.sum.empty()) {
       expected_ = reference_forward(input_, weights_);
-      // Each product is rounded once, then in at most 4 additions of the tree.
+      // Each product is rounded once, and then at most 4 times in the additions of the tree.
       for (const double magnitude : expected_.magnitude) {
         allowed_.push_back(sum_tolerance(5).relative * magnitude);
       }
     }
     check_within("backprop: partial_sum", sums, expected_.sum, allowed_);
-    // From this run's errors, so that only the second kernel is judged: double precision, rounded once to
-    // float; twice that, since the double result may lie on either side of a tie. All terms are below one, so
-    // the roundings in double precision stay below the absolute part even where terms cancel.
+    // The reference starts from the errors of this run, so that the check judges only the second kernel. The
+    // kernel computes in double precision and rounds once to float. The tolerance is two roundings, because
+    // kernel and reference can be on different sides of a tie. All terms are below 1, so the absolute
+    // tolerance covers the roundings in double precision even if terms cancel.
     const Adjusted adjusted = reference_adjust(errors, input_, weights_, changes_);
     const Tolerance tolerance{.relative = 2 * kFloatRounding, .absolute = 0x1p-50};
     check_close("backprop: weights", new_weights, adjusted.weights, tolerance);

@@ -1,7 +1,7 @@
 // backprop: one training step of a fully connected layer with 16 hidden units.
 // Source of the algorithm: Rodinia's Back Propagation (Che et al., IISWC 2009).
-// Weights are (inputs + 1) rows of (hidden + 1); row 0 is the bias, column 0 is unused. Blocks are 16x16 and
-// block y serves the inputs 16 y + 1 to 16 y + 16; thread (x, y) serves hidden unit x + 1.
+// Weights are (inputs + 1) rows of (hidden + 1) columns. Row 0 is the bias, column 0 is unused. Block y, with
+// 16x16 threads, processes the inputs 16 y + 1 to 16 y + 16; thread (x, y) processes hidden unit x + 1.
 
 #define UNITS 16
 
@@ -12,7 +12,7 @@ __device__ __forceinline__ void forward(const float* input, Weights* weights, fl
   const int tx = threadIdx.x;
   const int ty = threadIdx.y;
   const int block = blockIdx.y;
-  // The block's part of the index is a product of its own, as in Rodinia's kernel.
+  // Rodinia's kernel also computes the block's part of the index as a separate product.
   const int at = (hidden + 1) * (ty + 1) + tx + 1 + block * (UNITS * hidden + UNITS);
   if (tx == 0) node[ty] = input[UNITS * block + ty + 1];
   __syncthreads();
@@ -20,10 +20,9 @@ __device__ __forceinline__ void forward(const float* input, Weights* weights, fl
   __syncthreads();
   product[ty][tx] *= node[ty];
   __syncthreads();
-  // A tree over the inputs: in pass k, every 2^k-th row takes in the row 2^(k-1) below it. Rodinia's kernel finds
-  // the power in floating point in each pass and divides by it, which is a good part of its instructions; the
-  // approximations are exact for these whole numbers. The loop stays rolled, as the compilers of the time of the
-  // papers that run it left it.
+  // A tree over the inputs: pass k adds to every 2^k-th row the row 2^(k-1) below it. In each pass Rodinia's
+  // kernel computes the power in floating point and divides by it, which is a large part of its instructions. The
+  // approximate functions are exact for these integers. The loop stays rolled, as the papers' compilers left it.
 #pragma unroll 1
   for (int pass = 1; static_cast<float>(pass) <= __log2f(UNITS); ++pass) {
     const int group = static_cast<int>(__powf(2.0f, static_cast<float>(pass)));
@@ -32,7 +31,7 @@ __device__ __forceinline__ void forward(const float* input, Weights* weights, fl
   }
   if constexpr (kOverWeights) {
     weights[at] = product[ty][tx];
-    __syncthreads();  // nothing needs it, but Rodinia's kernel has it
+    __syncthreads();  // not needed, but Rodinia's kernel has this barrier
   }
   if (tx == 0) partial[block * hidden + ty] = product[tx][ty];
 }
@@ -42,7 +41,7 @@ extern "C" __global__ void layerforward(const float* input, const float* weights
   forward<false>(input, weights, partial, hidden);
 }
 
-// The same, and what the tree leaves is stored over the weights, as Rodinia's kernel does.
+// layerforward, which also stores the products and sums of the tree over the weights, as Rodinia's kernel does.
 extern "C" __global__ void layerforward_over(const float* input, float* weights, float* partial, int hidden) {
   forward<true>(input, weights, partial, hidden);
 }

@@ -1,4 +1,4 @@
-// backprop: the CPU references, apart from the host program so that tests can call them.
+// backprop: the CPU references. Tests call them, too.
 #pragma once
 
 #include <cstdint>
@@ -6,7 +6,7 @@
 
 namespace gpumux::benchmarks::backprop {
 
-/// Hidden units of the network, and inputs of one thread block (UNITS of backprop.cu).
+/// Number of hidden units, and number of inputs per thread block (UNITS of backprop.cu).
 inline constexpr std::uint32_t kUnits = 16;
 
 /// Index of the weight between an input (0: the bias) and a hidden unit (1 to 16).
@@ -14,8 +14,8 @@ inline constexpr std::uint32_t kUnits = 16;
   return std::size_t{input} * (kUnits + 1) + unit;
 }
 
-/// What each thread block sums: partial[block * 16 + h] over its 16 inputs, and the sum of the magnitudes of
-/// the same products (which bounds the rounding error). `input` has element 0 for the bias.
+/// Sums of each thread block: sum[block * 16 + h] over its 16 inputs. `magnitude` has the sums of the
+/// magnitudes of the same products, which bound the rounding error. Element 0 of `input` is the bias.
 struct PartialSums {
   std::vector<double> sum;
   std::vector<double> magnitude;
@@ -23,14 +23,14 @@ struct PartialSums {
 [[nodiscard]] PartialSums reference_forward(const std::vector<float>& input,
                                             const std::vector<float>& weights);
 
-/// The weights after the forward kernel has stored over them what its tree leaves: products of input and
-/// weight, and in every 2^k-th row of a block the sums of the 2^k rows from it on. Rounded as the kernel
-/// does. Bias and unused column stay.
+/// The weights after the forward kernel has stored the state of its tree over them: products of input and
+/// weight, and in every 2^k-th row of a block the sum of the 2^k rows that start there. Rounded as in the
+/// kernel. The bias row and the unused column keep their values.
 [[nodiscard]] std::vector<float> reference_tree(const std::vector<float>& input,
                                                 const std::vector<float>& weights);
 
-/// New weights and new changes of them, both in double precision, from the errors `delta` of the hidden units
-/// (element 0 unused).
+/// New weights and their new changes, in double precision, computed from the errors `delta` of the hidden
+/// units (element 0 is unused).
 struct Adjusted {
   std::vector<double> weights;
   std::vector<double> changes;
@@ -38,8 +38,8 @@ struct Adjusted {
 [[nodiscard]] Adjusted reference_adjust(const std::vector<float>& delta, const std::vector<float>& input,
                                         const std::vector<float>& weights, const std::vector<float>& changes);
 
-/// The host's part of the step: the errors of the hidden units from the blocks' partial sums, the weights of
-/// the bias and of the output unit (element 0: its bias), and the output wanted.
+/// The host's part of the step: the errors of the hidden units. They follow from the blocks' partial sums,
+/// the weights of the bias, the weights of the output unit (element 0: its bias) and the target output.
 [[nodiscard]] std::vector<float> hidden_errors(const std::vector<float>& partial,
                                                const std::vector<float>& weights,
                                                const std::vector<float>& output_weights, float target);

@@ -1,6 +1,6 @@
-// chimera15/BP and kayiran14/bp: both kernels of a training step, the forward one with the store over the
-// weights that Rodinia's has; weights are copied anew in between, as there. The errors of the hidden units
-// are given, so that nothing waits for the host.
+// chimera15/BP and kayiran14/bp: both kernels of a training step. The forward kernel also stores over the
+// weights, and the weights are copied again before the update, both as in Rodinia's program. The errors of
+// the hidden units are inputs, so the kernels do not wait for the host.
 #include <cmath>
 
 #include "benchmarks/backprop/backprop.hpp"
@@ -47,12 +47,12 @@ class Step final : public KernelProgram {
   }
   void check() override {
     PartialSums expected = reference_forward(input_, weights_);
-    // Each product is rounded once, then in at most 4 additions of the tree.
+    // Each product is rounded once, and then at most 4 times in the additions of the tree.
     for (double& magnitude : expected.magnitude) magnitude *= sum_tolerance(5).relative;
     check_within("backprop: partial_sum", sums_, expected.sum, expected.magnitude);
     check_close("backprop: what the tree leaves", left_, reference_tree(input_, weights_), Tolerance{});
-    // Double precision, rounded once to float; twice that, since the reference may lie on either side of a
-    // tie.
+    // The kernel computes in double precision and rounds once to float. The tolerance is two roundings,
+    // because the kernel and the reference can be on different sides of a tie.
     const Adjusted adjusted = reference_adjust(errors_, input_, weights_, changes_);
     const Tolerance tolerance{.relative = 2 * kFloatRounding, .absolute = 0x1p-50};
     check_close("backprop: weights", new_weights_, adjusted.weights, tolerance);
@@ -75,7 +75,7 @@ const KernelApp kStep{
                 {"adjust_weights", {.registers_per_thread = 22}}},
 };
 [[maybe_unused]] const bool registered_chimera15 = register_kernel_app<Step>(kStep);
-// As many inputs as Rodinia's own runs have.
+// As many inputs as in Rodinia's own runs.
 [[maybe_unused]] const bool registered_kayiran14 = register_kernel_app<Step, variant::Kayiran14>(
     kStep.with("kayiran14/bp", "Back Propagation, forward and update, for kayiran14", {{"inputs", 65536}}));
 

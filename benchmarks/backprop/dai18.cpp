@@ -1,6 +1,6 @@
-// dai18/bp and awatramani17/bp-k1: the forward kernel of backprop alone, with the store over the weights that
-// Rodinia's has. It is the one that dai18's Table 2 has (its shared memory is that of layerforward;
-// adjust_weights has none).
+// dai18/bp and awatramani17/bp-k1: only the forward kernel of backprop, with the store over the weights of
+// Rodinia's kernel. dai18's Table 2 describes this kernel: it prints the shared memory of layerforward, and
+// adjust_weights uses no shared memory.
 #include <cmath>
 
 #include "benchmarks/backprop/backprop.hpp"
@@ -32,7 +32,7 @@ class Forward final : public KernelProgram {
   }
   void check() override {
     PartialSums expected = reference_forward(input_, weights_);
-    // Each product is rounded once, then in at most 4 additions of the tree.
+    // Each product is rounded once, and then at most 4 times in the additions of the tree.
     for (double& magnitude : expected.magnitude) magnitude *= sum_tolerance(5).relative;
     check_within("backprop: partial_sum", sums_, expected.sum, expected.magnitude);
     check_close("backprop: weights", left_, reference_tree(input_, weights_), Tolerance{});
@@ -55,7 +55,7 @@ const KernelApp kForward{
     .metadata = {.registers_per_thread = 12, .shared_bytes = 1090},
 };
 [[maybe_unused]] const bool registered_dai18 = register_kernel_app<Forward>(kForward);
-// Registers as in Table 4.2.
+// Registers as in Table 4.2 of awatramani17.
 [[maybe_unused]] const bool registered_layer_forward = register_kernel_app<Forward, variant::Awatramani17>(
     kForward.with("awatramani17/bp-k1", "forward reduction of Back Propagation: BP-K1 of awatramani17", {},
                   {.registers_per_thread = 12}));

@@ -1,8 +1,8 @@
-// Kernels for `gpumux bench`: they exercise the simulator, not a result. One is bound by arithmetic, one by
-// memory bandwidth, one by uncoalesced accesses.
+// Kernels for `gpumux bench`, which measures the speed of the simulator; their results have no meaning.
+// `compute` is bound by arithmetic, `stream` by memory bandwidth, `diverge` by uncoalesced accesses.
 extern "C" {
 
-// Four loads, ten rounds of 32 dependent-in-four-chains FMAs and 8 integer additions, one store.
+// Four loads, then ten rounds of 32 FMAs in four dependent chains and 8 integer operations, then one store.
 __global__ void compute(const float* in, float* out, int n) {
   const int i = blockIdx.x * blockDim.x + threadIdx.x;
   float a = in[i];
@@ -30,14 +30,15 @@ __global__ void compute(const float* in, float* out, int n) {
   out[i] = a + b + c + d + static_cast<float>(p + q + r + s);
 }
 
-// Eight times: two coalesced loads, an addition, a store; nothing is used twice.
+// Eight times: two coalesced loads, an addition and a store. No line is accessed twice.
 __global__ void stream(const float* x, const float* y, float* z, int n) {
   const int i = blockIdx.x * blockDim.x + threadIdx.x;
 #pragma unroll
   for (int k = 0; k < 8; ++k) z[i + k * n] = x[i + k * n] + y[i + k * n];
 }
 
-// Eight times: a load over 8 lines of a small table and one over 16 lines of a large one.
+// Eight times: a load that touches 8 lines of a small table, and a load that touches 16 lines of a large
+// table.
 __global__ void diverge(const int* small, const int* large, int* out, int small_mask, int large_mask) {
   const int i = blockIdx.x * blockDim.x + threadIdx.x;
   const int lane = threadIdx.x & 31;

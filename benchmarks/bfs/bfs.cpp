@@ -39,7 +39,7 @@ namespace {
 
 constexpr const char* kName = "bfs";
 constexpr const char* kFile = "benchmarks/bfs/bfs.ptx";
-constexpr std::uint32_t kThreads = 512;  // as Rodinia
+constexpr std::uint32_t kThreads = 512;  // as in Rodinia's program
 
 const std::vector<runtime::AppParamInfo>& param_table() {
   static const std::vector<runtime::AppParamInfo> table = {

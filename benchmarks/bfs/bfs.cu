@@ -6,14 +6,15 @@ struct Node {
   int edges;
 };
 
-// Each node of the frontier leaves it and gives its unvisited neighbours their level. Several nodes may write
-// the same neighbour: they write the same values.
+// Each node of the frontier leaves the frontier and sets the level of its unvisited neighbours. If several
+// nodes write the same neighbour, they write the same values.
 extern "C" __global__ void bfs_expand(const Node* nodes, const int* edges, bool* frontier, bool* reached,
                                       const bool* visited, int* level, int count) {
   const int node = blockIdx.x * blockDim.x + threadIdx.x;
   if (node < count && frontier[node]) {
     frontier[node] = false;
-    // The end of the list is read in each pass, since the stores could change it for all the compiler knows.
+    // The end of the list is loaded again in each pass: the compiler cannot exclude that the stores change
+    // it.
     for (int edge = nodes[node].first_edge; edge < nodes[node].first_edge + nodes[node].edges; ++edge) {
       const int neighbour = edges[edge];
       if (!visited[neighbour]) {
@@ -24,7 +25,8 @@ extern "C" __global__ void bfs_expand(const Node* nodes, const int* edges, bool*
   }
 }
 
-// The nodes reached make the next frontier; *more tells the host that there is one.
+// The nodes that were reached become the next frontier. *more tells the host that the next frontier is not
+// empty.
 extern "C" __global__ void bfs_update(bool* frontier, bool* reached, bool* visited, bool* more, int count) {
   const int node = blockIdx.x * blockDim.x + threadIdx.x;
   if (node < count && reached[node]) {

@@ -1,5 +1,5 @@
-// dai18/bs: one level of the search, over and over: the first kernel of bfs on the frontier of that level.
-// The host works the search out up to the level.
+// dai18/bs: one level of the search, repeated: the first kernel of bfs on the frontier of that level. The
+// host computes the search up to the level.
 #include "benchmarks/bfs/bfs.hpp"
 #include "benchmarks/kernel_program.hpp"
 #include "embedded/bfs.ptx.hpp"
@@ -7,7 +7,7 @@
 namespace gpumux::benchmarks::bfs {
 namespace {
 
-constexpr std::uint32_t kLevelThreads = 512;  // as Rodinia
+constexpr std::uint32_t kLevelThreads = 512;  // as in Rodinia's program
 constexpr std::uint32_t kSource = 0;
 
 class Level final : public KernelProgram {
@@ -23,7 +23,7 @@ class Level final : public KernelProgram {
   [[nodiscard]] runtime::AppInfo::KernelShape shape() const override {
     return {"bfs_expand", {blocks_for(nodes_, kLevelThreads)}, {kLevelThreads}};
   }
-  /// The graph, and the state before and after the level.
+  /// Makes the graph, and the state of the search before and after the level.
   void make_inputs(std::uint64_t seed) override {
     graph_ = random_graph(nodes_, degree_, seed);
     const std::size_t count = graph_.nodes.size();
@@ -76,7 +76,7 @@ class Level final : public KernelProgram {
   std::vector<std::uint8_t> reached_;
   std::vector<std::int32_t> level_before_;
   std::vector<std::int32_t> level_after_;
-  std::vector<std::int32_t> levels_now_;  // what the run left
+  std::vector<std::int32_t> levels_now_;  // levels after the run
   std::vector<std::uint8_t> reached_now_;
   std::vector<std::uint8_t> frontier_now_;
 };

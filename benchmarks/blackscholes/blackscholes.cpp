@@ -70,8 +70,9 @@ class BlackScholes final : public KernelProgram {
                                       static_cast<double>(kVolatility));
       calls.push_back(prices.call);
       puts.push_back(prices.put);
-      // Some twenty roundings, and functions good to two of them, reach a price through a factor of at most
-      // one (d times the density of the normal distribution at d), times what is paid and owed.
+      // A price is affected by about twenty roundings, and by functions with errors of two roundings each.
+      // They reach the price through a factor of at most 1 (d times the normal density at d), times price
+      // plus strike.
       allowed.push_back(64 * kFloatRounding * static_cast<double>(price_[i] + strike_[i]));
     }
     check_within("blackscholes: call", call_, calls, allowed);
@@ -81,7 +82,7 @@ class BlackScholes final : public KernelProgram {
  private:
   std::uint32_t options_;
   std::uint32_t blocks_;
-  std::uint32_t threads_;  // of a block
+  std::uint32_t threads_;  // per block
   std::uint32_t repeats_;
   std::vector<float> price_, strike_, years_;
   std::vector<float> call_, put_;
@@ -98,13 +99,13 @@ const KernelApp kBlackScholes{
     .ptx_text = embedded::blackscholes_ptx,
 };
 [[maybe_unused]] const bool registered = register_kernel_app<BlackScholes>(kBlackScholes);
-// Four blocks of 24 KB on an SM, as Table 2 has them, are 384 threads of 16 registers; its switching time
-// asks for half a KB more.
+// Table 2 has four blocks of 24 KB per SM: 24 KB are the registers of 384 threads with 16 registers each. The
+// table's switching time requires half a KB more.
 [[maybe_unused]] const bool registered_chimera15 =
     register_kernel_app<BlackScholes, variant::Chimera15>(kBlackScholes.with(
         "chimera15/BS", "BlackScholes as in Table 2 of chimera15", {{"options", 4'000'000}, {"threads", 384}},
         {.registers_per_thread = 16, .shared_bytes = 512}));
-// The SDK's grid, on a tenth of its options.
+// The SDK's grid, with a tenth of its options.
 [[maybe_unused]] const bool registered_kayiran14 = register_kernel_app<BlackScholes, variant::Kayiran14>(
     kBlackScholes.with("kayiran14/blk", "BlackScholes for kayiran14", {{"options", 400'000}}));
 

@@ -1,7 +1,8 @@
-// Prices of European options by the closed form of Black and Scholes, one option a thread at a time; a grid of fixed size
-// walks through all of them. Source of the algorithm: BlackScholes of the CUDA SDK, with its approximate functions.
+// Prices of European options by the closed form of Black and Scholes. A grid of fixed size walks through all options,
+// one option per thread at a time. Source of the algorithm: BlackScholes of the CUDA SDK, with its approximate
+// functions.
 
-// The distribution function of the normal distribution, by the polynomial of Abramowitz and Stegun (26.2.17).
+// Cumulative normal distribution, by the polynomial of Abramowitz and Stegun (26.2.17).
 __device__ __forceinline__ float normal(float x) {
   const float k = 1.0f / (1.0f + 0.2316419f * fabsf(x));
   const float tail = 0.39894228040143267794f * __expf(-0.5f * x * x) *

@@ -15,7 +15,8 @@ struct Option {
 struct Prices {
   double call, put;
 };
-/// With the kernel's polynomial for the normal distribution, which is good to 7.5e-8.
+/// Price of one option. Uses the kernel's polynomial for the normal distribution, whose error is at most
+/// 7.5e-8.
 [[nodiscard]] Prices reference(const Option& option, double rate, double volatility);
 
 }  // namespace gpumux::benchmarks::blackscholes

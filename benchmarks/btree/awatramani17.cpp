@@ -1,6 +1,6 @@
-// awatramani17/bt-k1 and bt-k2: either kernel of btree alone. Table 4.2's first one has more registers and
-// Table 3.2's more phases, so it is findRangeK, which is also the first that Rodinia's input launches (its
-// files number them the other way).
+// awatramani17/bt-k1 and bt-k2: one kernel of btree each. BT-K1 is findRangeK, because Table 4.2 gives BT-K1
+// more registers and Table 3.2 gives it more phases. findRangeK is also the first kernel that Rodinia's
+// program launches (Rodinia's files number the two kernels the other way round).
 #include "benchmarks/btree/btree.hpp"
 #include "benchmarks/kernel_program.hpp"
 #include "embedded/btree.ptx.hpp"
@@ -8,7 +8,7 @@
 namespace gpumux::benchmarks::btree {
 namespace {
 
-/// What both have: a tree, and a block for each query.
+/// Base of both applications: a tree, and one block per query.
 class Queries : public KernelProgram {
  public:
   explicit Queries(const Params& params)
@@ -20,7 +20,7 @@ class Queries : public KernelProgram {
   [[nodiscard]] runtime::AppInfo::KernelShape shape_of(const char* kernel) const {
     return {kernel, {count_}, {order_}};
   }
-  /// Where the search stands for each query: at the root.
+  /// The node that the search of each query has reached. At the start this is the root.
   [[nodiscard]] DeviceArray<std::int64_t> roots(KernelRun& run) const {
     return run.upload(std::vector<std::int64_t>(count_));
   }

@@ -15,8 +15,8 @@ namespace {
 
 constexpr const char* kFile = "benchmarks/btree/btree.ptx";
 
-/// An application: its name and defaults, and the bytes of registers that a block of either kernel counts for
-/// where a paper's table says so.
+/// One of the applications: its name and defaults. `range_context` and `find_context` are the bytes of
+/// registers for which a block of each kernel counts, as a paper's table prints them; 0 if no table does.
 struct Variant {
   const char* name;
   const char* description;
@@ -43,7 +43,7 @@ constexpr Variant kChimera = {
     .queries = 10'000,
     .range_context = 46 * 1024,
     .find_context = 36 * 1024};
-constexpr Variant kAwatramani = {  // Table 4.2
+constexpr Variant kAwatramani = {  // contexts as in Table 4.2
     .name = "awatramani17/btree",
     .description = "btree for awatramani17",
     .keys = 1'000'000,
@@ -150,8 +150,8 @@ class Btree final : public runtime::Application {
     for (const Address address : allocated) host.free(address);
   }
 
-  /// The tables' contexts are without shared memory. Blocks of any size count for the same, as far as a
-  /// thread can have as many registers.
+  /// Registers per thread such that a block, whatever its size, counts for the context in the paper's table
+  /// (at most 63 registers per thread). The tables' contexts contain no shared memory.
   [[nodiscard]] std::map<std::string, workload::BlockMetadata> block_metadata() const override {
     if (variant_.range_context == 0) return {};
     constexpr std::uint32_t kMostRegisters = 63;

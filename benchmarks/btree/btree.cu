@@ -1,9 +1,9 @@
-// btree: queries of a B+ tree, one by each block, whose threads compare the key with one key of a node each. Source of
-// the algorithm: Rodinia's b+tree, which has the same two kernels.
+// btree: queries of a B+ tree. Each block processes one query, and each of its threads compares the key with one key
+// of a node. Source of the algorithm: Rodinia's b+tree, which has the same two kernels.
 //
-// A node of order n is an array of words: its number, n + 1 indices (children, or records of a leaf), n + 1 keys in
-// ascending order, whether it is a leaf, how many keys it has. Keys that are not used are the largest integer; the
-// first key of an inner node is the smallest integer, and child i holds what is from key i to below key i + 1.
+// A node of order n is an array of words: the node's number, n + 1 indices (of children, or of the records of a leaf),
+// n + 1 keys in ascending order, a flag for leaves, and the number of keys. Unused keys are the largest integer. The
+// first key of an inner node is the smallest integer. Child i holds the keys from key i up to, but without, key i + 1.
 
 __device__ __forceinline__ const int* node_at(const int* nodes, long long number) {
   return nodes + number * (2 * static_cast<int>(blockDim.x) + 5);
@@ -11,15 +11,15 @@ __device__ __forceinline__ const int* node_at(const int* nodes, long long number
 __device__ __forceinline__ int index_of(const int* node) { return node[1 + threadIdx.x]; }
 __device__ __forceinline__ const int* key_of(const int* node) { return node + blockDim.x + 2 + threadIdx.x; }
 
-// The thread whose child covers `key` stores the child's number.
+// Finds the child that covers `key`: the thread of this child stores the child's number in *next.
 __device__ __forceinline__ void choose_child(const int* nodes, const long long* current, long long* next, int key) {
   const int* node = node_at(nodes, *current);
   const int* own = key_of(node);
   if (own[0] <= key && own[1] > key) *next = index_of(node);
 }
 
-// The record of each key, in `answers` where there is one. `current` and `next` hold a node for each query, the root
-// at first.
+// Stores the record of each key in `answers`; the answer to a key that is not in the tree stays unchanged. `current`
+// and `next` hold one node per query, at first the root.
 extern "C" __global__ void findK(long long height, const int* nodes, const int* records, long long* current,
                                  long long* next, const int* keys, int* answers) {
   const int query = blockIdx.x;
@@ -34,7 +34,7 @@ extern "C" __global__ void findK(long long height, const int* nodes, const int* 
   if (*key_of(leaf) == keys[query]) answers[query] = records[index_of(leaf)];
 }
 
-// From each key of `starts` to that of `ends`: the number of the first record, and how many there are.
+// For each query, the records from key `starts` to key `ends`: the number of the first record, and how many there are.
 extern "C" __global__ void findRangeK(long long height, const int* nodes, long long* current, long long* next,
                                       long long* last, long long* next_last, const int* starts, const int* ends,
                                       int* first_records, int* lengths) {

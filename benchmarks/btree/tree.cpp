@@ -13,8 +13,8 @@ constexpr std::int32_t kLargest = std::numeric_limits<std::int32_t>::max();
 
 struct Node {
   bool leaf = true;
-  std::vector<std::int32_t> keys;  // of an inner node: the first keys of all children but the first
-  std::vector<std::int32_t> to;    // values, or children
+  std::vector<std::int32_t> keys;  // of an inner node: the first key of each child except the first
+  std::vector<std::int32_t> to;    // values of a leaf, or children of an inner node
 };
 
 class Builder {
@@ -36,7 +36,7 @@ class Builder {
     Tree tree;
     tree.layout = {order_};
     std::vector<std::size_t> level = {root_};
-    std::size_t begin = 0;  // the number of the level's first node
+    std::size_t begin = 0;  // number of the level's first node
     for (; !nodes_[level[0]].leaf; ++tree.height) {
       std::vector<std::size_t> below;
       std::size_t child = begin + level.size();
@@ -62,7 +62,7 @@ class Builder {
 
  private:
   struct Split {
-    std::int32_t key;  // the first of the right node
+    std::int32_t key;  // first key of the right node
     std::size_t right;
   };
 
@@ -100,7 +100,8 @@ class Builder {
     return split;
   }
 
-  // `first`: the number of what the node's first index means; the others follow.
+  // Appends a node. `first` is the number of the node's first child or record; the others have the next
+  // numbers.
   void append(Tree& tree, std::size_t number, const Node& node, const std::vector<std::int32_t>& keys,
               std::size_t first) const {
     std::vector<std::int32_t> words(tree.layout.words(), 0);
@@ -171,7 +172,7 @@ std::int32_t random_key(Random& random, const Records& records, std::uint32_t ra
 }
 
 std::uint64_t bytes_of_records(std::uint32_t keys, std::uint32_t order) {
-  // Nodes are at least half full, and less than half of them are inner ones.
+  // Nodes are at least half full, and fewer than half of the nodes are inner nodes.
   const std::uint64_t leaves = keys / (order / 2) + 1;
   return 4 * (2 * leaves * NodeLayout{order}.words() + keys);
 }

@@ -10,7 +10,7 @@ namespace gpumux::benchmarks::cfd {
 
 Mesh diamond_mesh(std::size_t cells, std::size_t side, std::size_t window, std::uint64_t seed) {
   Random random(seed);
-  std::vector<std::size_t> number(cells);  // by place
+  std::vector<std::size_t> number(cells);  // number of the cell at each place
   std::iota(number.begin(), number.end(), std::size_t{0});
   for (std::size_t first = 0; first < cells; first += window) {
     const std::size_t end = std::min(cells, first + window);
@@ -25,8 +25,9 @@ Mesh diamond_mesh(std::size_t cells, std::size_t side, std::size_t window, std::
                               float sign) {
     for (std::size_t c = 0; c < 3; ++c) mesh.normals[(3 * face + c) * cells + cell] = sign * normal[c];
   };
-  // Faces 0 and 1 lead along x, 2 along y, 3 along z: upwards from even places, downwards from odd ones, so
-  // that both sides of a face agree.
+  // Faces 0 and 1 lead along x, face 2 along y, face 3 along z. From even places, faces 0, 2 and 3 lead
+  // forwards and face 1 backwards; from odd places the other way round. So a face has the same number in both
+  // of its cells.
   for (std::size_t place = 0; place < cells; ++place) {
     const std::array<std::size_t, 3> at = {place % side, place / side % side, place / (side * side)};
     const bool up = (at[0] + at[1] + at[2]) % 2 == 0;
@@ -54,8 +55,8 @@ Mesh diamond_mesh(std::size_t cells, std::size_t side, std::size_t window, std::
 }
 
 std::array<float, kVariables> far_field() {
-  constexpr float kSpeed = 0.4F * 1.1832160F;  // of sound: sqrt(1.4) at pressure and density 1
-  return {1.0F, kSpeed, 0, 0, 2.5F + 0.5F * kSpeed * kSpeed};  // 1 / (gamma - 1) is the inner energy
+  constexpr float kSpeed = 0.4F * 1.1832160F;  // Mach 0.4; the speed of sound is sqrt(1.4) here
+  return {1.0F, kSpeed, 0, 0, 2.5F + 0.5F * kSpeed * kSpeed};  // 1 / (gamma - 1) is the internal energy
 }
 
 std::vector<float> random_states(std::size_t cells, std::uint64_t seed) {
@@ -103,7 +104,7 @@ State derive(const std::array<double, kVariables>& value) {
   return s;
 }
 
-/// Sums of terms with the sums of their magnitudes.
+/// Sums of terms, and the sums of the magnitudes of the same terms.
 struct Sums {
   std::array<double, kVariables> value{};
   std::array<double, kVariables> magnitude{};
@@ -111,7 +112,7 @@ struct Sums {
     value[variable] += term;
     magnitude[variable] += std::abs(term);
   }
-  /// Half of what `s` carries through a face.
+  /// Adds half of the flux of state `s` through a face.
   void carry(const State& s, const std::array<double, 3>& normal) {
     for (std::size_t axis = 0; axis < 3; ++axis) {
       const double through = 0.5 * normal[axis] * s.velocity[axis];
@@ -199,8 +200,8 @@ class Cfd final : public KernelProgram {
   void check() override {
     if (expected_.value.empty()) {
       expected_ = reference(mesh_, variables_, far_field());
-      // A term is made of a state's value (pressure: a difference of two that are at most 1.2 times and 0.2
-      // times as large) in fewer than 24 operations, and passes at most 40 additions.
+      // A term consists of one value of a state in fewer than 24 operations, and passes at most 40 additions.
+      // (The pressure is a difference of two numbers, at most 1.2 and 0.2 times as large as the value.)
       for (double& magnitude : expected_.magnitude) magnitude *= sum_tolerance(64).relative;
     }
     check_within("cfd: fluxes", fluxes_, expected_.value, expected_.magnitude);
@@ -215,7 +216,7 @@ class Cfd final : public KernelProgram {
   Mesh mesh_;
   std::vector<float> variables_;
   std::vector<float> fluxes_;
-  Fluxes expected_;  // magnitudes are the errors allowed
+  Fluxes expected_;  // `magnitude` holds the allowed errors
 };
 
 const KernelApp kCfd{
@@ -230,7 +231,7 @@ const KernelApp kCfd{
     .metadata = {.registers_per_thread = 64},
 };
 [[maybe_unused]] const bool registered = register_kernel_app<Cfd<64>>(kCfd);
-// Rodinia's blocks, registers as in Table 4.2, and about Table 3.2's grid.
+// Rodinia's block size, registers as in Table 4.2, and nearly the grid of Table 3.2.
 [[maybe_unused]] const bool registered_awatramani17 = register_kernel_app<Cfd<192>>(
     kCfd.with("awatramani17/cfd", "fluxes of the Euler equations: CFD of awatramani17",
               {{"side", 64}, {"height", 85}}, {.registers_per_thread = 52}));

@@ -1,21 +1,21 @@
-// cfd: what flows through the faces of the cells of an unstructured mesh, for the Euler equations of a compressible gas
+// cfd: the fluxes through the faces of the cells of an unstructured mesh, for the Euler equations of a compressible gas
 // in three dimensions (finite volumes, central differences and artificial viscosity).
 // Source of the algorithm: Rodinia's CFD solver (Corrigan et al., AIAA 2009-4001), the flux kernel of euler3d.
 //
-// A cell has four faces (a tetrahedron). Variables lie one after the other for all cells: density, momentum along x, y
-// and z, energy density.
+// A cell is a tetrahedron with four faces. Each variable is an array over all cells, in this order: density, momentum
+// along x, y and z, energy density.
 
 constexpr float kGamma = 1.4f;
 constexpr float kSmoothing = 0.2f;
 constexpr int kFaces = 4;
-constexpr int kWall = -1;     // in place of a neighbour
+constexpr int kWall = -1;     // marks a face without a neighbour
 constexpr int kFarField = -2;
 
 struct Vector {
   float x, y, z;
 };
 
-// A state with what follows from it.
+// The variables of a cell, and the quantities that follow from them.
 struct State {
   float density;
   Vector momentum;
@@ -23,7 +23,7 @@ struct State {
   Vector velocity;
   float speed;
   float pressure;
-  float sound;  // its speed
+  float sound;  // speed of sound
 };
 
 __constant__ float far_field[5];
@@ -52,7 +52,7 @@ struct Flux {
   float energy;
 };
 
-// Adds half of what state s carries through a face with this normal.
+// Adds half of the flux of state s through a face with this normal.
 __device__ void carry(Flux& flux, const State& s, const Vector& normal) {
   const float through = 0.5f * (normal.x * s.velocity.x + normal.y * s.velocity.y + normal.z * s.velocity.z);
   const float half_pressure = 0.5f * s.pressure;
@@ -63,8 +63,8 @@ __device__ void carry(Flux& flux, const State& s, const Vector& normal) {
   flux.energy += through * (s.energy + s.pressure);
 }
 
-// neighbours and normals lie like the variables: face by face, then x, y, z. Normals point outwards and are as long as
-// the face is large.
+// The flux of each cell. `neighbours` has one array per face, `normals` one array per face and axis. Normals point
+// outwards, and their length is the area of the face.
 extern "C" __global__ void cfd_flux(int cells, const int* neighbours, const float* normals, const float* variables,
                                     float* fluxes) {
   const int cell = blockIdx.x * blockDim.x + threadIdx.x;

@@ -1,4 +1,4 @@
-// cfd: the mesh and the CPU reference, apart from the host program so that tests can call them.
+// cfd: the mesh and the CPU reference. Tests call them, too.
 #pragma once
 
 #include <array>
@@ -10,31 +10,31 @@ namespace gpumux::benchmarks::cfd {
 
 inline constexpr std::size_t kFaces = 4;
 inline constexpr std::size_t kVariables = 5;  // density, momentum x y z, energy
-inline constexpr std::int32_t kWall = -1;     // in place of a neighbour
+inline constexpr std::int32_t kWall = -1;     // marks a face without a neighbour
 inline constexpr std::int32_t kFarField = -2;
 
-/// A mesh of cells with four faces. Lies in memory as the kernel wants it: face by face (normals: then x, y,
-/// z), for each all cells.
+/// A mesh of cells with four faces, in the layout of the kernel: one array over all cells for each face (of
+/// normals: for each face and axis).
 struct Mesh {
   std::size_t cells = 0;
   std::vector<std::int32_t> neighbours;
-  std::vector<float> normals;  // outwards, as long as the face is large
+  std::vector<float> normals;  // normals point outwards; their length is the area of the face
 };
 
-/// A brick of `side` x `side` x `cells / side^2` places, linked like a diamond lattice (every cell to four
-/// others, or to the surroundings at the brick's edge: a wall below and above, far field elsewhere). Cells
-/// are numbered place by place along x, y, z, then shuffled within runs of `window` numbers, as a mesh
-/// generator numbers neighbours near each other but not in a row. Normals are drawn at random; the two sides
-/// of a face agree. cells: a multiple of side^2.
+/// A brick of `side` x `side` x `cells / side^2` cells, linked like a diamond lattice: each cell has four
+/// neighbours. At the edge of the brick a neighbour is missing: below and above there is a wall, elsewhere
+/// far field. Cells are numbered along x, y, z and then shuffled within runs of `window` numbers, because a
+/// mesh generator gives neighbours close numbers, but not consecutive ones. Normals are random, and equal on
+/// both sides of a face. `cells` is a multiple of side^2.
 [[nodiscard]] Mesh diamond_mesh(std::size_t cells, std::size_t side, std::size_t window, std::uint64_t seed);
 
-/// Subsonic states around `far_field`, variable by variable.
+/// Random subsonic states around `far_field`, one array per variable.
 [[nodiscard]] std::vector<float> random_states(std::size_t cells, std::uint64_t seed);
-/// Density 1, Mach number 0.4 along x.
+/// The state of the surroundings: density 1, Mach number 0.4 along x.
 [[nodiscard]] std::array<float, kVariables> far_field();
 
-/// What flows out of each cell, and the sum of the magnitudes of the terms that it is the sum of (which
-/// bounds the rounding error), variable by variable.
+/// The flux out of each cell, and the sum of the magnitudes of its terms, which bounds the rounding error.
+/// One array per variable.
 struct Fluxes {
   std::vector<double> value;
   std::vector<double> magnitude;

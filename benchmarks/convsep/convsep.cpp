@@ -7,9 +7,9 @@
 namespace gpumux::benchmarks::convsep {
 namespace {
 
-constexpr std::uint32_t kResults = 8;  // of a thread: kResults of convsep.cu
+constexpr std::uint32_t kResults = 8;  // results per thread (kResults of convsep.cu)
 
-/// Along rows, along columns, or both in turn.
+/// A convolution along rows, along columns, or along rows and then columns.
 template <bool kRows, bool kColumns>
 class Convsep final : public KernelProgram {
  public:
@@ -48,7 +48,7 @@ class Convsep final : public KernelProgram {
       if (kRows) expected_ = convolve_rows(expected_, width_, weights_);
       if (kColumns) expected_ = convolve_columns(expected_, width_, weights_);
     }
-    // Products and sums of each pass, of numbers that are not negative.
+    // Each pass makes products and sums, and none of their numbers is negative.
     constexpr std::uint64_t kPasses = (kRows ? 1 : 0) + (kColumns ? 1 : 0);
     check_close("convsep: pixel", result_, expected_, sum_tolerance(kPasses * (2 * kRadius + 2)));
   }
@@ -83,7 +83,7 @@ const KernelApp kConvsep{
 [[maybe_unused]] const bool registered_awatramani17 =
     register_kernel_app<Convsep<true, true>, variant::Awatramani17>(
         kConvsep.with("awatramani17/convsep", "convsep for awatramani17", {{"height", 1024}}));
-// Of the two kernels the one that takes longer.
+// The paper runs one kernel. This is the kernel that takes longer.
 [[maybe_unused]] const bool registered_cvsep = register_kernel_app<Convsep<false, true>>(
     kConvsep.with("awatramani17/cvsep", "convolution along columns: CVSEP of awatramani17",
                   {{"width", 2048}, {"height", 2048}}));

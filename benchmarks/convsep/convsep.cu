@@ -1,13 +1,13 @@
-// Convolution of an image with a separable kernel of 17 x 17, along rows and then along columns; the image is zero beyond
-// its edges. Source of the algorithm: convolutionSeparable of the CUDA SDK: a block has the pixels it needs in shared
-// memory, a step of its threads on either side as halo, and a thread makes eight results.
+// Convolution of an image with a separable kernel of 17 x 17, along rows and then along columns. The image is zero
+// beyond its edges. Source of the algorithm: convolutionSeparable of the CUDA SDK. A block keeps its pixels in shared
+// memory, with a halo as wide as the block on either side. Each thread computes eight results.
 
 constexpr int kRadius = 8;
-constexpr int kResults = 8;  // of a thread
+constexpr int kResults = 8;  // per thread
 
 __constant__ float weights[2 * kRadius + 1];
 
-// 16 x 4 threads make 128 x 4 pixels.
+// Along rows: 16 x 4 threads compute 128 x 4 pixels.
 extern "C" __global__ void convsep_rows(float* result, const float* image, int width) {
   constexpr int kX = 16, kY = 4;
   __shared__ float part[kY][(kResults + 2) * kX];
@@ -29,7 +29,7 @@ extern "C" __global__ void convsep_rows(float* result, const float* image, int w
   }
 }
 
-// 16 x 8 threads make 16 x 64 pixels; a column of them lies side by side.
+// Along columns: 16 x 8 threads compute 16 x 64 pixels. In shared memory, the pixels of a column are contiguous.
 extern "C" __global__ void convsep_columns(float* result, const float* image, int width, int height) {
   constexpr int kX = 16, kY = 8;
   __shared__ float part[kX][(kResults + 2) * kY + 1];

@@ -10,8 +10,8 @@ namespace gpumux::benchmarks::convsep {
 
 inline constexpr std::int64_t kRadius = 8;
 
-/// The convolution of lines of `length` elements that lie `stride` apart, from each of `starts`; beyond its
-/// ends a line is zero. result[x] = sum over j of weights[radius - j] * line[x + j].
+/// Convolution of lines that begin at `starts`, with `length` elements that are `stride` apart. A line is
+/// zero beyond its ends. result[x] = sum over j of weights[radius - j] * line[x + j].
 [[nodiscard]] inline std::vector<double> convolve(const std::vector<double>& image,
                                                   const std::vector<std::size_t>& starts, std::size_t length,
                                                   std::size_t stride, const std::vector<float>& weights) {
@@ -31,7 +31,7 @@ inline constexpr std::int64_t kRadius = 8;
   return result;
 }
 
-/// Of an image of `width` pixels a row.
+/// Convolution along the rows of an image with `width` pixels per row.
 [[nodiscard]] inline std::vector<double> convolve_rows(const std::vector<double>& pixels, std::size_t width,
                                                        const std::vector<float>& weights) {
   std::vector<std::size_t> rows;
@@ -46,7 +46,7 @@ inline constexpr std::int64_t kRadius = 8;
   return convolve(pixels, columns, pixels.size() / width, width, weights);
 }
 
-/// Rows, then columns.
+/// Convolution along the rows, then along the columns.
 [[nodiscard]] inline std::vector<double> reference(const std::vector<float>& image, std::size_t width,
                                                    const std::vector<float>& weights) {
   const std::vector<double> pixels(image.begin(), image.end());

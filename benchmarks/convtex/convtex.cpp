@@ -10,7 +10,7 @@ namespace {
 constexpr std::uint32_t kBlockX = 16;
 constexpr std::uint32_t kBlockY = 12;
 
-/// Along rows, along columns, or both in turn.
+/// A convolution along rows, along columns, or along rows and then columns.
 template <bool kRows, bool kColumns>
 class Convtex final : public KernelProgram {
  public:
@@ -52,7 +52,7 @@ class Convtex final : public KernelProgram {
       if (kRows) expected_ = convolve(expected_, width_, weights_, true);
       if (kColumns) expected_ = convolve(expected_, width_, weights_, false);
     }
-    // Products and sums of each pass, of numbers that are not negative.
+    // Each pass makes products and sums, and none of their numbers is negative.
     constexpr std::uint64_t kPasses = (kRows ? 1 : 0) + (kColumns ? 1 : 0);
     check_close("convtex: pixel", result_, expected_, sum_tolerance(kPasses * (2 * kRadius + 2)));
   }

@@ -1,6 +1,6 @@
-// Convolution of an image with a separable kernel of 17 x 17, along rows and then along columns, all pixels read through
-// a texture; beyond its edges the image goes on with their pixels. Source of the algorithm: convolutionTexture of the CUDA
-// SDK: a thread makes one result, and nothing is kept in shared memory.
+// Convolution of an image with a separable kernel of 17 x 17, along rows and then along columns, with all pixels read
+// through a texture. Beyond an edge, the image repeats the pixels of the edge. Source of the algorithm:
+// convolutionTexture of the CUDA SDK. Each thread computes one result, without shared memory.
 
 constexpr int kRadius = 8;
 

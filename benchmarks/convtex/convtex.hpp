@@ -11,8 +11,9 @@ namespace gpumux::benchmarks::convtex {
 
 inline constexpr std::int64_t kRadius = 8;
 
-/// Along rows, or along columns, of an image of `width` pixels a row, which goes on beyond its edges with
-/// their pixels: result[x] = sum over j of weights[radius - j] * line[x + j].
+/// Convolution along the rows (`rows`) or the columns of an image with `width` pixels per row. Beyond an
+/// edge, the image repeats the pixels of the edge. result[x] = sum over j of weights[radius - j] * line[x +
+/// j].
 [[nodiscard]] inline std::vector<double> convolve(const std::vector<double>& pixels, std::size_t width,
                                                   const std::vector<float>& weights, bool rows) {
   const auto across = static_cast<std::int64_t>(width);
@@ -33,7 +34,7 @@ inline constexpr std::int64_t kRadius = 8;
   return result;
 }
 
-/// Rows, then columns.
+/// Convolution along the rows, then along the columns.
 [[nodiscard]] inline std::vector<double> reference(const std::vector<float>& image, std::size_t width,
                                                    const std::vector<float>& weights) {
   const std::vector<double> pixels(image.begin(), image.end());

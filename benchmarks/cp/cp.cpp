@@ -8,10 +8,10 @@ namespace gpumux::benchmarks::cp {
 namespace {
 
 constexpr Dim3 kBlock{16, 8};
-constexpr std::uint32_t kPoints = 8;        // of a thread: kPoints of cp.cu
-constexpr std::uint32_t kMostAtoms = 4000;  // a launch: kMostAtoms of cp.cu
+constexpr std::uint32_t kPoints = 8;        // per thread (kPoints of cp.cu)
+constexpr std::uint32_t kMostAtoms = 4000;  // per launch (kMostAtoms of cp.cu)
 constexpr float kSpacing = 0.1F;
-constexpr float kDepth = 3.0F;  // of the box of atoms on either side of the plane
+constexpr float kDepth = 3.0F;  // largest distance of an atom from the plane
 
 struct Atom {
   float x, y, dz2, charge;
@@ -29,7 +29,7 @@ class Cp final : public KernelProgram {
   void make_inputs(std::uint64_t seed) override {
     Random random(seed);
     for (std::uint32_t i = 0; i < count_; ++i) {
-      // Far enough from the plane that no distance is near zero.
+      // Atoms keep away from the plane, so no distance is near zero.
       const float z = random.uniform(0.5F, kDepth);
       atoms_.push_back({random.uniform(0.0F, kSpacing * static_cast<float>(width_)),
                         random.uniform(0.0F, kSpacing * static_cast<float>(height_)), z * z,
@@ -65,8 +65,9 @@ class Cp final : public KernelProgram {
           magnitude += std::abs(term);
         }
         expected_.push_back(sum);
-        // A term is off by some 16 roundings: its distance is found from places of up to the lattice's width,
-        // in eight additions, whose roundings weigh by place / distance; the sum adds its own.
+        // A term has an error of about 16 roundings, and of the roundings in its distance: the distance is
+        // the result of eight additions of coordinates up to the lattice's width, whose errors are relative
+        // to place / distance. The sum adds its own roundings.
         const double place = static_cast<double>(kSpacing) * std::max(width_, height_);
         allowed_.push_back(
             magnitude * (sum_tolerance(atoms_.size()).relative + (16 + 10 * place / 0.5) * kFloatRounding));

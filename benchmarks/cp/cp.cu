@@ -1,9 +1,9 @@
 // Coulomb potential of atoms on a plane of a lattice, by direct summation. Source of the algorithm: Parboil's cp.
-// A thread has eight points of a row, a block's width apart, so that a warp stores whole lines. Atoms are in constant
-// memory, so many a launch, and each launch adds to what the lattice holds.
+// Each thread computes eight points of a row, a block's width apart, so that a warp stores whole lines. Constant
+// memory holds the atoms of one launch, and each launch adds to the potential of the lattice.
 
 constexpr int kMostAtoms = 4000;
-constexpr int kPoints = 8;  // of a thread
+constexpr int kPoints = 8;  // per thread
 
 struct Atom {
   float x, y, dz2, charge;  // dz2: squared distance from the plane

@@ -7,7 +7,7 @@
 namespace gpumux::benchmarks::dct {
 namespace {
 
-constexpr std::uint32_t kAcross = 4;  // squares of a block, kAcross and kDown of dct.cu
+constexpr std::uint32_t kAcross = 4;  // squares per block along x (kAcross and kDown of dct.cu)
 constexpr std::uint32_t kDown = 2;
 
 class Dct final : public KernelProgram {
@@ -33,7 +33,7 @@ class Dct final : public KernelProgram {
   }
   void check() override {
     if (expected_.coefficients.empty()) expected_ = reference(image_, width_);
-    // A pixel passes through at most eight roundings a direction, with factors of at most one half.
+    // A pixel passes at most eight roundings per direction, with factors of at most 1/2.
     std::vector<double> allowed;
     for (const double scale : expected_.scales) allowed.push_back(16 * kFloatRounding * scale / 4);
     check_within("dct: coefficient", result_, expected_.coefficients, allowed);

@@ -1,16 +1,17 @@
 // Discrete cosine transform (type II, orthonormal) of all 8 x 8 squares of an image. Source of the algorithm: dct8x8 of
-// the CUDA SDK, its second kernel: 8 x 4 x 2 threads have 4 x 2 squares in shared memory; a thread transforms a row and
-// then a column.
+// the CUDA SDK, its second kernel. A block of 8 x 4 x 2 threads keeps 4 x 2 squares in shared memory. Each thread
+// transforms one row and then one column.
 
 constexpr int kSide = 8;
-constexpr int kAcross = 4, kDown = 2;  // squares of a block
+constexpr int kAcross = 4, kDown = 2;  // squares per block
 
-// cos(i pi / 16) / 2.
+// kCi = cos(i pi / 16) / 2.
 constexpr float kC1 = 0.49039264020161522f, kC2 = 0.46193976625564337f, kC3 = 0.41573480615127262f,
                 kC4 = 0.35355339059327376f, kC5 = 0.27778511650980111f, kC6 = 0.19134171618254489f,
                 kC7 = 0.09754516100806413f;
 
-// Even coefficients are those of the sums of elements that lie opposite, odd ones those of their differences.
+// Transform of eight elements. The even coefficients depend on the sums of opposite elements, the odd coefficients on
+// their differences.
 __device__ __forceinline__ void transform(float (&x)[kSide]) {
   const float s0 = x[0] + x[7], s1 = x[1] + x[6], s2 = x[2] + x[5], s3 = x[3] + x[4];
   const float d0 = x[0] - x[7], d1 = x[1] - x[6], d2 = x[2] - x[5], d3 = x[3] - x[4];

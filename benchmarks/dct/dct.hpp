@@ -12,7 +12,7 @@ namespace gpumux::benchmarks::dct {
 
 inline constexpr std::uint32_t kSide = 8;
 
-/// By its definition: row k has the k-th cosine.
+/// The matrix of the transform, by definition: row k has the k-th cosine.
 [[nodiscard]] inline std::array<std::array<double, kSide>, kSide> basis() {
   std::array<std::array<double, kSide>, kSide> rows{};
   for (std::size_t k = 0; k < kSide; ++k)
@@ -25,10 +25,10 @@ inline constexpr std::uint32_t kSide = 8;
 
 struct Transform {
   std::vector<double> coefficients;
-  std::vector<double> scales;  // by coefficient: the sum of magnitudes of its square of the image
+  std::vector<double> scales;  // by coefficient: the sum of the magnitudes of its square's pixels
 };
 
-/// Of all squares of 8 x 8 of an image of `width` pixels a row, each where it lies.
+/// Transforms all 8 x 8 squares of an image with `width` pixels per row, each in place.
 [[nodiscard]] inline Transform reference(const std::vector<float>& image, std::size_t width) {
   const auto cosines = basis();
   Transform result;

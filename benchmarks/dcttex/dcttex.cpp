@@ -37,8 +37,8 @@ class Dcttex final : public KernelProgram {
   }
   void check() override {
     if (expected_.coefficients.empty()) expected_ = dct::reference(image_, width_);
-    // A pixel passes through at most eight sums a direction, with factors of at most one half that are
-    // rounded, too.
+    // A pixel passes at most eight sums per direction. The factors are at most 1/2, and they are rounded,
+    // too.
     std::vector<double> allowed;
     for (const double scale : expected_.scales) allowed.push_back(20 * kFloatRounding * scale / 4);
     check_within("dcttex: coefficient", result_, expected_.coefficients, allowed);

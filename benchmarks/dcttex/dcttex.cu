@@ -1,6 +1,6 @@
-// Discrete cosine transform (type II, orthonormal) of all 8 x 8 squares of an image, as two products of matrices, C X C^T;
-// pixels are read through a texture. Source of the algorithm: dct8x8 of the CUDA SDK, its first kernel: a block has one
-// square in shared memory, a thread makes one coefficient.
+// Discrete cosine transform (type II, orthonormal) of all 8 x 8 squares of an image, as two matrix products, C X C^T.
+// Pixels are read through a texture. Source of the algorithm: dct8x8 of the CUDA SDK, its first kernel. A block keeps
+// one square in shared memory, and each thread computes one coefficient.
 
 constexpr int kSide = 8;
 

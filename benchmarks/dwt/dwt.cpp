@@ -9,7 +9,7 @@
 namespace gpumux::benchmarks::dwt {
 namespace {
 
-constexpr std::uint32_t kMostThreads = 512;  // each takes two elements
+constexpr std::uint32_t kMostThreads = 512;  // per block; each thread takes two elements
 
 class Dwt final : public KernelProgram {
  public:
@@ -26,7 +26,7 @@ class Dwt final : public KernelProgram {
     for (std::uint32_t length = 1U << bits_; length > 1;) {
       const runtime::AppInfo::KernelShape shape = levels_of(length);
       const std::uint32_t blocks = shape.grid.x;
-      // The last sum is the first coefficient.
+      // The sum of the last block is the first coefficient.
       const DeviceArray<float> rest = blocks == 1 ? coefficients : run.allocate<float>(blocks);
       const auto levels = static_cast<std::uint32_t>(std::bit_width(shape.block.x));
       run.launch_as(shape, from, coefficients, rest, levels, length / 2);
@@ -37,14 +37,15 @@ class Dwt final : public KernelProgram {
   }
   void check() override {
     const Decomposition expected = reference(signal_);
-    // A level rounds a sum, the root and a product, each to half a unit of at most what the magnitudes make.
+    // Each level rounds a sum, the root of 1/2 and a product. Each rounding is at most half a unit of the
+    // scale.
     std::vector<double> allowed;
     for (const double scale : expected.scales) allowed.push_back(4 * kFloatRounding * scale);
     check_within("dwt: coefficient", result_, expected.coefficients, allowed);
   }
 
  private:
-  /// Of one launch on so many elements.
+  /// Shape of one launch on `elements` elements.
   [[nodiscard]] static runtime::AppInfo::KernelShape levels_of(std::uint32_t elements) {
     const std::uint32_t threads = std::min(elements / 2, kMostThreads);
     const std::uint32_t padding = 2 * threads / 16;

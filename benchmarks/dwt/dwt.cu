@@ -1,18 +1,20 @@
-// Haar wavelet decomposition of a signal, several levels in a launch. Source of the algorithm: dwtHaar1D of the CUDA SDK:
-// a block takes two elements a thread, and works on the sums of neighbours in shared memory.
+// Haar wavelet decomposition of a signal, several levels per launch. Source of the algorithm: dwtHaar1D of the CUDA
+// SDK. A block takes two elements per thread and keeps the sums of neighbours in shared memory.
 
-constexpr float kRoot = 0.70710678118654752440f;  // of one half
+constexpr float kRoot = 0.70710678118654752440f;  // square root of 1/2
 
-// One word in seventeen stays free, so that accesses with strides of powers of two have few conflicts.
+// Index in shared memory. One word in seventeen is unused, so that accesses with strides of powers of two have few bank
+// conflicts.
 __device__ __forceinline__ int padded(int index) { return index + (index >> 4); }
 
-// `levels` levels of `signal`, at most log2 of the threads of a block and one. Details of the first go to
-// coefficients[half], half as many of the next to coefficients[half / 2], and so on; a block's last sum goes to `rest`.
+// Computes `levels` levels of `signal`, at most log2(threads per block) + 1. Details of the first level go to
+// coefficients[half], half as many of the second level to coefficients[half / 2], and so on. The last sum of each block
+// goes to `rest`.
 extern "C" __global__ void haar_levels(const float* signal, float* coefficients, float* rest, int levels, int half) {
   extern __shared__ float sums[];
   const int thread = threadIdx.x;
   const int threads = blockDim.x;
-  const int first = blockIdx.x * threads;  // of this block's details of the first level
+  const int first = blockIdx.x * threads;  // first detail of this block on the first level
   sums[thread] = signal[2 * first + thread];
   sums[threads + thread] = signal[2 * first + threads + thread];
   __syncthreads();

@@ -8,14 +8,15 @@
 namespace gpumux::benchmarks::dwt {
 
 struct Decomposition {
-  /// The sum of all, scaled; then the details of the last level, of the one before it, and so on: those of
-  /// the first level are the second half.
+  /// The scaled sum of all elements, then the details of all levels, starting with the last level. The second
+  /// half of the array holds the details of the first level.
   std::vector<double> coefficients;
-  /// By coefficient: the same sum over the magnitudes of what it is made from, times the levels on the way.
+  /// By coefficient: the same sum over the magnitudes of the elements that enter it, times the number of
+  /// levels that they pass.
   std::vector<double> scales;
 };
 
-/// Of a signal of 2^n elements.
+/// Decomposition of a signal of 2^n elements.
 [[nodiscard]] inline Decomposition reference(const std::vector<float>& signal) {
   Decomposition result;
   result.coefficients.resize(signal.size());

@@ -17,8 +17,8 @@ class Dxtc final : public KernelProgram {
   }
   void make_inputs(std::uint64_t seed) override {
     cuts_ = all_cuts();
-    // Each block runs from one colour to another, with noise, as in a photograph; every eighth has these
-    // two alone, as in a drawing, which gives cuts of equal error.
+    // Most blocks have colours between two random colours, with noise, as in a photograph. Every eighth block
+    // has only its two colours, as in a drawing, so that several cuts have equal errors.
     Random random(seed);
     image_.reserve(std::size_t{blocks_} * kPixels);
     for (std::uint32_t block = 0; block < blocks_; ++block) {
@@ -60,7 +60,7 @@ class Dxtc final : public KernelProgram {
   }
 
  private:
-  std::uint32_t blocks_;  // of 4x4 pixels
+  std::uint32_t blocks_;  // of 4x4 pixels each
   std::vector<std::uint32_t> cuts_;
   std::vector<std::uint32_t> image_;
   std::vector<std::uint32_t> compressed_;
@@ -77,7 +77,7 @@ const KernelApp kDxtc{
     .metadata = {.registers_per_thread = 36, .shared_bytes = 2046},
 };
 [[maybe_unused]] const bool registered = register_kernel_app<Dxtc>(kDxtc);
-// Table 3.3's grid.
+// The grid of Table 3.3.
 [[maybe_unused]] const bool registered_awatramani17 =
     register_kernel_app<Dxtc, variant::Awatramani17>(kDxtc.with(
         "awatramani17/dxtc", "DXT1 texture compression for awatramani17", {{"width", 256}, {"height", 256}}));

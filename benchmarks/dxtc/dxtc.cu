@@ -1,24 +1,25 @@
-// dxtc: DXT1 texture compression. Each block of 4x4 pixels becomes two 16-bit colours and 2 bits per pixel that pick
-// one of these or one of two mixtures of them. Source of the algorithm: the dxtc sample of the CUDA SDK (cluster fit:
-// Simon Brown's squish; Castano, "High Quality DXT Compression using CUDA", 2007).
+// dxtc: DXT1 texture compression. Each block of 4x4 pixels becomes two 16-bit colours, and 2 bits per pixel that select
+// one of these colours or one of two mixtures of them. Source of the algorithm: the dxtc sample of the CUDA SDK
+// (cluster fit: Simon Brown's squish; Castano, "High Quality DXT Compression using CUDA", 2007).
 //
-// The pixels are sorted along the block's main axis of colour. Then every way to cut the sorted row into four clusters
-// is tried: the colours that fit it best in the least-squares sense, rounded to 16 bits, and their error. One thread
-// block serves one block of pixels; its 64 threads share the cuts. Each operation's rounding is fixed, so that a CPU can
-// repeat it bit by bit.
+// The pixels are sorted along the block's main axis of colour. Then the kernel tries every way to cut the sorted row
+// into four clusters. For each cut it computes the best colours in the least-squares sense, rounded to 16 bits, and
+// their error. One thread block processes one block of pixels, and its 64 threads share the cuts. Each operation's
+// rounding is fixed, so that a CPU can repeat it bit by bit.
 
 constexpr int kPixels = 16;
 constexpr int kThreads = 64;
 constexpr int kPowerSteps = 8;
 
-// What the colours of clusters 0 and 3 are after rounding to 5, 6 and 5 bits, and the error but for what all share.
+// The colours of clusters 0 and 3 after rounding to 5, 6 and 5 bits, and the error without the part that all cuts
+// share.
 struct Fit {
   unsigned start;
   unsigned end;
   float error;
 };
 
-// Rounds to `levels` + 1 levels; `value` becomes what the level stands for.
+// Rounds to `levels` + 1 levels. Returns the number of the level and sets `value` to the value of the level.
 __device__ unsigned quantize(float& value, float levels) {
   const float level = floorf(__fmaf_rn(fminf(fmaxf(value, 0.0f), 1.0f), levels, 0.5f));
   value = __fdiv_rn(level, levels);
@@ -65,7 +66,7 @@ __device__ Fit fit(unsigned cut, const float* red, const float* green, const flo
   result.end = quantize(end[0], 31.0f) << 11;
   result.end |= quantize(end[1], 63.0f) << 5;
   result.end |= quantize(end[2], 31.0f);
-  // Nine times the sum of squared differences, less that of the pixels themselves.
+  // Nine times the sum of squared differences, without the squares of the pixels, which all cuts share.
   const float ax[3] = {ar, ag, ablue};
   const float bx[3] = {br, bg, bblue};
   result.error = 0.0f;
@@ -79,14 +80,15 @@ __device__ Fit fit(unsigned cut, const float* red, const float* green, const flo
   return result;
 }
 
-// image: block by block, 16 pixels each, red in the lowest byte. cuts: by cut, the cluster of each sorted pixel, 2 bits
-// each. Result: the two colours (first in the low half), then the pixels' indices.
+// Compresses one block of pixels per thread block. image: 16 pixels per block, red in the lowest byte. cuts: for each
+// cut, the cluster of each sorted pixel, 2 bits each. compressed: the two colours (first in the low half), then the
+// pixels' indices.
 extern "C" __global__ void dxtc_compress(const unsigned* image, const unsigned* cuts, uint2* compressed,
                                          int cut_count) {
   __shared__ float colour[3][kPixels];
   __shared__ float sorted[3][kPixels];
   __shared__ float position[kPixels];
-  __shared__ int place[kPixels];  // of a pixel in the sorted row
+  __shared__ int place[kPixels];  // place of each pixel in the sorted row
   __shared__ float covariance[6];
   __shared__ float sum[3];
   __shared__ float error[kThreads];
@@ -119,7 +121,7 @@ extern "C" __global__ void dxtc_compress(const unsigned* image, const unsigned* 
   }
   __syncthreads();
   if (thread < kPixels) {
-    // The main axis: powers of the covariance matrix applied to (1, 1, 1).
+    // The main axis: the covariance matrix is applied repeatedly to (1, 1, 1).
     float x = 1.0f;
     float y = 1.0f;
     float z = 1.0f;
@@ -166,7 +168,7 @@ extern "C" __global__ void dxtc_compress(const unsigned* image, const unsigned* 
   best_cut[thread] = chosen;
   best_colours[thread] = best.start | best.end << 16;
   __syncthreads();
-  // The smallest error;of two equal ones that of the lower half.
+  // Finds the smallest error. Of two equal errors, the lower half's error stays.
 #pragma unroll 1
   for (int distance = kThreads / 2; distance > 0; distance /= 2) {
     if (thread < distance && error[thread + distance] < error[thread]) {
@@ -180,8 +182,8 @@ extern "C" __global__ void dxtc_compress(const unsigned* image, const unsigned* 
     const unsigned cut = best_cut[0];
     const unsigned start = best_colours[0] & 0xffffu;
     const unsigned end = best_colours[0] >> 16;
-    // Index 0 is the first colour, 1 the second, 2 and 3 the mixtures; the larger number must come first. Equal colours
-    // would mean another mode, in which only index 0 is the colour itself.
+    // Index 0 is the first colour, 1 the second, 2 and 3 the mixtures. The larger colour number must come first. Equal
+    // colours select another mode of the format, in which only index 0 is the colour itself.
     unsigned indices = 0;
     for (int i = 0; i < kPixels; ++i) {
       const unsigned cluster = (cut >> (2 * place[i])) & 3u;

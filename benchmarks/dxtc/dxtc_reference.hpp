@@ -11,16 +11,18 @@
 
 namespace gpumux::benchmarks::dxtc {
 
-inline constexpr std::size_t kPixels = 16;  // of a block
+inline constexpr std::size_t kPixels = 16;  // per block
 inline constexpr std::size_t kThreads = 64;
 
-/// A compressed block: first colour in the low half of `colours`, 5-6-5 bits; 2 bits per pixel in `indices`.
+/// A compressed block: two 5-6-5-bit colours, the first in the low half of `colours`, and 2 bits per pixel in
+/// `indices`.
 struct Compressed {
   std::uint32_t colours = 0;
   std::uint32_t indices = 0;
 };
 
-/// Every way to cut a row of 16 into clusters 0, 1, 2, 3 in this order, empty ones allowed: 2 bits per place.
+/// Every way to cut a row of 16 into clusters 0, 1, 2, 3 in this order, with 2 bits per place. Clusters can
+/// be empty.
 inline std::vector<std::uint32_t> all_cuts() {
   std::vector<std::uint32_t> cuts;
   for (std::size_t i = 0; i <= kPixels; ++i) {
@@ -98,7 +100,7 @@ inline Fit fit(std::uint32_t cut, const std::array<Channel, 3>& sorted, const st
 
 }  // namespace detail
 
-/// One block of 16 pixels (red in the lowest byte), each operation rounded as in the kernel.
+/// Compresses one block of 16 pixels (red in the lowest byte). Each operation is rounded as in the kernel.
 inline Compressed compress(const std::uint32_t* pixels, const std::vector<std::uint32_t>& cuts) {
   std::array<detail::Channel, 3> colour{};
   std::array<float, 3> sum{};
@@ -144,8 +146,8 @@ inline Compressed compress(const std::uint32_t* pixels, const std::vector<std::u
     }
     for (std::size_t c = 0; c < 3; ++c) sorted[c][place[i]] = colour[c][i];
   }
-  // Thread t tries the cuts t, t + 64, ...; then the threads' best are compared pair by pair. Of equal cuts a
-  // thread keeps the first, and of two equal threads the comparison keeps the lower.
+  // Thread t tries the cuts t, t + 64, and so on, then the threads' best cuts are compared pair by pair. Of
+  // equal cuts a thread keeps the first; of two equal threads the comparison keeps the lower.
   std::array<detail::Fit, kThreads> best_of;
   std::array<std::uint32_t, kThreads> cut_of{};
   for (std::size_t thread = 0; thread < kThreads; ++thread) {
@@ -178,8 +180,8 @@ inline Compressed compress(const std::uint32_t* pixels, const std::vector<std::u
   return result;
 }
 
-/// The colours of the 16 pixels, 0 to 1, channel by channel: what a decoder of the four-colour mode shows
-/// (index 0 alone where both colours are equal).
+/// The colours of the 16 pixels, 0 to 1, channel by channel, as a decoder of the four-colour mode shows them.
+/// If both colours are equal, compress() uses only index 0.
 inline std::array<std::array<double, 3>, kPixels> decode(const Compressed& block) {
   const auto channels = [](std::uint32_t c) -> std::array<double, 3> {
     return {(c >> 11U & 31U) / 31.0, (c >> 5U & 63U) / 63.0, (c & 31U) / 31.0};

@@ -1,5 +1,5 @@
-// awatramani17/fwt: the kernel of fwt that transforms in shared memory, alone, on as many short sequences as
-// it has blocks: the one with the 512 threads of the thesis's Table 3.3.
+// awatramani17/fwt: only transform_shared, the kernel of fwt that transforms in shared memory, on one short
+// sequence per block. Of fwt's kernels, this one has the 512 threads per block of Table 3.3.
 #include "benchmarks/fwt/fwt.hpp"
 #include "benchmarks/kernel_program.hpp"
 #include "embedded/fwt.ptx.hpp"
@@ -7,7 +7,7 @@
 namespace gpumux::benchmarks::fwt {
 namespace {
 
-constexpr std::uint32_t kBits = 11;  // of a sequence, the most that the kernel takes
+constexpr std::uint32_t kBits = 11;  // longest sequence that the kernel takes: 2^11 elements
 
 class Batch final : public KernelProgram {
  public:
@@ -15,7 +15,7 @@ class Batch final : public KernelProgram {
   [[nodiscard]] runtime::AppInfo::KernelShape shape() const override {
     return {"transform_shared", {blocks_}, {kLength / 4}, kLength * sizeof(float)};
   }
-  /// Small integers: their sums are exact.
+  /// Makes small integers, whose sums are exact.
   void make_inputs(std::uint64_t seed) override {
     Random random(seed);
     data_.resize(std::size_t{blocks_} * kLength);
@@ -38,7 +38,7 @@ class Batch final : public KernelProgram {
   std::vector<float> result_;
 };
 
-// Most registers that give Table 3.3's three blocks an SM.
+// Most registers with which three blocks fit on an SM, as in Table 3.3.
 [[maybe_unused]] const bool registered_awatramani17 = register_kernel_app<Batch>({
     .name = "awatramani17/fwt",
     .description = "Walsh-Hadamard transforms of 2048 elements each: FWT of awatramani17",

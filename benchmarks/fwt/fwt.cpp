@@ -31,12 +31,12 @@ std::vector<double> walsh_transforms(const std::vector<float>& data, std::size_t
 
 namespace {
 
-constexpr std::uint32_t kMostShared = 11;  // bits of a transform in shared memory
+constexpr std::uint32_t kMostShared = 11;  // largest transform in shared memory: 2^11 elements
 constexpr std::uint32_t kThreads = 256;
 constexpr std::uint32_t kModulateBlocks = 128;
-constexpr std::uint32_t kKernel = 128;  // elements that are not zero
-// With so many elements of one or minus one, every number on the way is an integer of 24 bits times a power
-// of two: results are exact.
+constexpr std::uint32_t kKernel = 128;  // elements of the kernel that are not zero
+// Most nonzero elements of the data, each 1 or -1. Up to this number, every intermediate result is a 24-bit
+// integer times a power of two, so results are exact.
 constexpr std::uint32_t kMostNonzero = 65536;
 
 class Fwt final : public KernelProgram {

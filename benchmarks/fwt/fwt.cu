@@ -1,7 +1,7 @@
 // Walsh-Hadamard transforms of natural order, in place, and the product of two transformed sequences. Source of the
 // algorithm: fastWalshTransform of the CUDA SDK.
 
-// Four elements `stride` apart: the position-th such group.
+// One radix-4 step on four elements that are `stride` apart. `position`: the number of this group of four.
 __device__ __forceinline__ void radix4(float* data, int position, int stride) {
   const int low = position & (stride - 1);
   float* at = data + ((position - low) << 2) + low;
@@ -13,13 +13,13 @@ __device__ __forceinline__ void radix4(float* data, int position, int stride) {
   at[3 * stride] = t02 - t13;
 }
 
-// One radix-4 step of the whole sequence: elements `stride` apart, four by four.
+// One radix-4 step of the whole sequence, on groups of four elements that are `stride` apart.
 extern "C" __global__ void radix4_global(float* data, int stride) {
   const int position = blockIdx.x * blockDim.x + threadIdx.x;
   radix4(data, position, stride);
 }
 
-// The transform of 2^log2 elements (at most 2048), which lie side by side, in shared memory; four elements a thread.
+// The transform of 2^log2 contiguous elements (at most 2048) in shared memory, four elements per thread.
 extern "C" __global__ void transform_shared(float* data, int log2) {
   extern __shared__ float part[];
   const int elements = 1 << log2;
@@ -31,7 +31,7 @@ extern "C" __global__ void transform_shared(float* data, int log2) {
     __syncthreads();
     radix4(part, position, stride);
   }
-  if ((log2 & 1) != 0) {  // an odd number of bits leaves one radix-2 step
+  if ((log2 & 1) != 0) {  // if the number of bits is odd, one radix-2 step remains
     __syncthreads();
     for (int i = threadIdx.x; i < elements / 2; i += blockDim.x) {
       const float a = part[2 * i], b = part[2 * i + 1];

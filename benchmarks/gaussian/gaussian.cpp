@@ -19,7 +19,7 @@ Rounded divide(const Rounded& a, const Rounded& b) {
   const double value = a.value / b.value;
   return rounded(value, (a.error + std::abs(value) * b.error) / (std::abs(b.value) - b.error));
 }
-/// a - b * c. PTX leaves it open whether the product is rounded: it counts as if it were.
+/// a - b * c. PTX does not define whether the product is rounded, so the error includes this rounding.
 Rounded less_product(const Rounded& a, const Rounded& b, const Rounded& c) {
   const Rounded product =
       rounded(b.value * c.value, std::abs(b.value) * c.error + b.error * (std::abs(c.value) + c.error));
@@ -89,14 +89,14 @@ class Gaussian final : public KernelProgram {
   [[nodiscard]] std::vector<runtime::AppInfo::KernelShape> shapes() const override {
     return {{"column_multipliers", {blocks_for(n_, kColumnThreads)}, {kColumnThreads}}, shape()};
   }
-  /// Diagonally dominant, so that no pivoting is needed and nothing grows.
+  /// Makes a diagonally dominant matrix, so that no pivoting is needed and no number grows.
   void make_inputs(std::uint64_t seed) override {
     Random random(seed);
     system_.a = random_floats(random, std::size_t{n_} * n_, -1.0F, 1.0F);
     for (std::size_t i = 0; i < n_; ++i) system_.a[i * n_ + i] += static_cast<float>(n_);
     system_.b = random_floats(random, n_, -1.0F, 1.0F);
   }
-  /// The grid is the whole matrix's for each column.
+  /// Enqueues both kernels for each column. Their grids always cover the whole matrix.
   void start(KernelRun& run) override {
     const auto a = run.upload(system_.a);
     const auto b = run.upload(system_.b);
@@ -115,7 +115,7 @@ class Gaussian final : public KernelProgram {
     check_rounded("gaussian: multipliers", multipliers_, expected_.multipliers);
     check_rounded("gaussian: a", upper_.a, expected_.system.a);
     check_rounded("gaussian: b", upper_.b, expected_.system.b);
-    // The host's part, which simulated time does not see.
+    // Back substitution, the host's part of the algorithm. The simulated time does not include it.
     std::vector<float> x;
     for (const Rounded& number : substitute({exact(upper_.a), exact(upper_.b)}))
       x.push_back(static_cast<float>(number.value));

@@ -9,7 +9,8 @@ extern "C" __global__ void column_multipliers(const float* a, float* multipliers
   multipliers[row * size + step] = a[row * size + step] / a[step * size + step];
 }
 
-// Takes multiples of row `step` from those below it. Threads walk down the rows along x, so neighbours lie a row apart.
+// Subtracts multiples of row `step` from the rows below it. Threads along x take different rows, so neighbouring
+// threads access elements that are a row apart.
 extern "C" __global__ void update_rows(float* a, float* b, const float* multipliers, int size, int step) {
   const int below = blockIdx.x * blockDim.x + threadIdx.x;
   const int right = blockIdx.y * blockDim.y + threadIdx.y;

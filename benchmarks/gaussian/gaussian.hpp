@@ -1,4 +1,4 @@
-// Gaussian elimination on the CPU, with a bound on what the roundings of floats do to each number.
+// Gaussian elimination on the CPU, with a bound on the rounding error of each number in single precision.
 #pragma once
 
 #include <cstddef>
@@ -6,13 +6,14 @@
 
 namespace gpumux::benchmarks::gaussian {
 
-/// A number in double precision; computed with floats, the same is at most `error` away.
+/// A number in double precision. A computation in single precision gives a number that differs from `value`
+/// by at most `error`.
 struct Rounded {
   double value = 0;
   double error = 0;
 };
 
-/// The linear system a x = b; `a` lies row by row.
+/// The linear system a x = b, with `a` row by row.
 template <typename Number>
 struct System {
   std::vector<Number> a, b;
@@ -20,11 +21,11 @@ struct System {
 
 struct Eliminated {
   System<Rounded> system;
-  std::vector<Rounded> multipliers;  // below the diagonal; zeros elsewhere
+  std::vector<Rounded> multipliers;  // below the diagonal; zero elsewhere
 };
 [[nodiscard]] Eliminated eliminate(const System<float>& system);
 
-/// x from an upper triangle.
+/// Solves an upper triangular system for x.
 [[nodiscard]] std::vector<Rounded> substitute(const System<Rounded>& upper);
 
 }  // namespace gpumux::benchmarks::gaussian

@@ -117,8 +117,8 @@ class Heartwall final : public KernelProgram {
   [[nodiscard]] runtime::AppInfo::KernelShape shape() const override {
     return {"track_points", {count_}, {kThreads}};
   }
-  /// A bright ring on dark, noisy ground, whose wall moves to and fro; the points lie on its inner and outer
-  /// edge.
+  /// Makes the video: a bright ring on dark, noisy ground, whose wall moves to and fro. The points are on the
+  /// inner and outer edges of the ring.
   void make_inputs(std::uint64_t seed) override {
     Random random(seed);
     const auto cx = static_cast<float>(width_) / 2;
@@ -207,7 +207,8 @@ const KernelApp kHeartwall{
     kHeartwall.with("chimera15/HW", "heart wall tracking as in Table 2 of chimera15",
                     {{"width", 656}, {"height", 744}, {"points", 51}, {"frames", 5}},
                     {.registers_per_thread = 32, .shared_bytes = 2688}));
-// Table 3.2's grid. Registers for as many threads on an SM as its four blocks of 256 have.
+// The grid of Table 3.2. With these registers, an SM holds as many threads as in the table, where four blocks
+// of 256 threads fit.
 [[maybe_unused]] const bool registered_awatramani17 = register_kernel_app<Heartwall, variant::Awatramani17>(
     kHeartwall.with("awatramani17/heartwall", "heartwall for awatramani17", {{"points", 56}},
                     {.registers_per_thread = 32}));

@@ -1,13 +1,13 @@
-// Points on the walls of a heart followed through an ultrasound video, a block each: the piece of the frame around a point
-// that is most like the point's template, by normalised cross-correlation, is where it has moved. Source of the algorithm:
-// Rodinia's heartwall. Every rounding is fixed, so that a CPU can repeat it.
+// Tracks points on the walls of a heart through an ultrasound video, one block per point. A point moves to the piece of
+// the frame that is most like the point's template, by normalised cross-correlation. Source of the algorithm: Rodinia's
+// heartwall. Every rounding is fixed, so that a CPU can repeat it.
 
 constexpr int kThreads = 512;
-constexpr int kTemplate = 51;                        // pixels of a side
-constexpr int kWindow = 81;                          // in which it is looked for
-constexpr int kPlaces = kWindow - kTemplate + 1;     // along an axis
+constexpr int kTemplate = 51;                        // pixels per side
+constexpr int kWindow = 81;                          // pixels per side of the search window
+constexpr int kPlaces = kWindow - kTemplate + 1;     // places of the template in the window, along an axis
 constexpr int kTemplatePixels = kTemplate * kTemplate;
-constexpr int kSums = kWindow + 1;                   // of the window's pixels above and to the left, along an axis
+constexpr int kSums = kWindow + 1;                   // sums of pixels above and to the left, along an axis
 
 struct Best {
   float value;
@@ -18,7 +18,7 @@ __device__ __forceinline__ Best better(Best a, Best b) {
   return b.value > a.value || (b.value == a.value && b.place < a.place) ? b : a;
 }
 
-// Of all threads, at thread 0.
+// The best of all threads' values. Only thread 0 gets the result.
 __device__ __forceinline__ Best best_of_block(Best mine, Best* shared) {
   const int thread = threadIdx.x;
   if (thread >= kThreads / 2) shared[thread - kThreads / 2] = mine;
@@ -34,7 +34,7 @@ __device__ __forceinline__ Best best_of_block(Best mine, Best* shared) {
   return mine;
 }
 
-// Likewise, at all threads.
+// The sum of all threads' values. All threads get the result.
 __device__ __forceinline__ float sum_of_block(float mine, float* shared) {
   const int thread = threadIdx.x;
   if (thread >= kThreads / 2) shared[thread - kThreads / 2] = mine;
@@ -58,8 +58,9 @@ __device__ __forceinline__ float pixel(const float* frame, int width, int height
   return frame[min(max(y, 0), height - 1) * width + min(max(x, 0), width - 1)];
 }
 
-// In frame 0 each point takes its template; in the others it moves, and a tenth of what it finds there becomes its
-// template's. By point: `templates`, and as space for one frame `windows`, sums down their columns, `sums` and `squares`.
+// Processes one frame. In frame 0, each point takes its template. In later frames the point moves, and one tenth of the
+// pixels that it finds enters its template. `templates` has one template per point. `windows`, `sums`, `squares` and
+// their column sums are scratch space for one frame, one part per point.
 extern "C" __global__ void track_points(const float* frame, int width, int height, int number, int* points_x, int* points_y,
                                         float* templates, float* windows, float* column_sums, float* column_squares, float* sums,
                                         float* squares) {
@@ -83,7 +84,7 @@ extern "C" __global__ void track_points(const float* frame, int width, int heigh
   for (int i = thread; i < kWindow * kWindow; i += kThreads)
     window[i] = pixel(frame, width, height, x - kWindow / 2 + i % kWindow, y - kWindow / 2 + i / kWindow);
   __syncthreads();
-  // Sums of all pixels above and to the left: down the columns, then along the rows.
+  // Sums of all pixels above and to the left: first down the columns, then along the rows.
   if (thread <= kWindow) {
     float total = 0.0f;
     float total_square = 0.0f;
@@ -138,7 +139,7 @@ extern "C" __global__ void track_points(const float* frame, int width, int heigh
     const float window_variance = __fmaf_rn(__fmul_rn(-kInverse, window_sum), window_sum, within(square));
     const float together = __fmaf_rn(-mean, window_sum, cross);
     const float scale = __fmul_rn(template_variance, window_variance);
-    // Near the place before counts a little more.
+    // Places near the previous place get a higher weight.
     const int far = abs(left - kPlaces / 2) + abs(top - kPlaces / 2);
     const float weight = __fmaf_rn(-1.0f / 256, static_cast<float>(far), 1.0f);
     const float value = scale > 0.0f ? __fmul_rn(__fdiv_rn(together, __fsqrt_rn(scale)), weight) : 0.0f;

@@ -11,22 +11,22 @@ inline constexpr std::int32_t kWindow = 81;
 inline constexpr std::int32_t kPlaces = kWindow - kTemplate + 1;
 inline constexpr std::int32_t kSums = kWindow + 1;
 
-/// Row by row.
+/// A frame of the video, with its pixels row by row.
 struct Frame {
   std::int32_t width = 0;
   std::int32_t height = 0;
   std::vector<float> pixels;
-  /// Beyond the borders, their pixels.
+  /// The pixel at (x, y). Beyond a border, the frame repeats the pixels of the border.
   [[nodiscard]] float at(std::int32_t x, std::int32_t y) const;
 };
 
 struct Point {
   std::int32_t x, y;
-  std::vector<float> pixels;  // of its template
+  std::vector<float> pixels;  // pixels of the point's template
 };
-/// Takes its template.
+/// Sets the point's template to the pixels around the point.
 void begin(Point& point, const Frame& frame);
-/// Moves.
+/// Moves the point to the best match in the frame, and updates the point's template.
 void track(Point& point, const Frame& frame);
 
 }  // namespace gpumux::benchmarks::heartwall

@@ -1,4 +1,4 @@
-// histo: host program of a histogram that saturates.
+// histo: host program of a saturating histogram.
 #include "benchmarks/histo/histo.hpp"
 
 #include "base/round_up.hpp"
@@ -10,10 +10,10 @@ namespace gpumux::benchmarks::histo {
 namespace {
 
 constexpr const char* kFile = "benchmarks/histo/histo.ptx";
-constexpr std::uint32_t kLines = 16;           // of a block of pack_samples: kLines of histo.cu
-constexpr std::uint32_t kParts = 14;           // sub-histograms: kParts of histo.cu
-constexpr std::uint32_t kCleared = 4;          // of them, before each histogram
-constexpr std::uint32_t kSaturateBlocks = 42;  // with these threads
+constexpr std::uint32_t kLines = 16;           // per block of pack_samples (kLines of histo.cu)
+constexpr std::uint32_t kParts = 14;           // sub-histograms (kParts of histo.cu)
+constexpr std::uint32_t kCleared = 4;          // sub-histograms that are cleared before each histogram
+constexpr std::uint32_t kSaturateBlocks = 42;  // of kSaturateThreads threads each
 constexpr std::uint32_t kSaturateThreads = 512;
 constexpr std::uint32_t kCountThreads = 768;
 
@@ -30,7 +30,7 @@ const std::vector<runtime::AppParamInfo>& param_table(bool of_wang17) {
         {"rounds", rounds, 1, 100'000, "histograms, one after the other"}};
   };
   static const std::vector<runtime::AppParamInfo> own = make(524'288, 98'304, 16'384, 10, 1);
-  // The samples, bins and rounds of Parboil's large input, and as many bins that occur.
+  // Parboil's large input: its numbers of samples, bins and rounds, and as many bins with samples.
   static const std::vector<runtime::AppParamInfo> wang17 = make(1'035'840, 1'048'576, 24'961, 0, 10'000);
   return of_wang17 ? wang17 : own;
 }
@@ -39,13 +39,14 @@ struct Sizes {
   std::uint32_t samples, width, bins, spread, background, blocks, rounds;
 
   [[nodiscard]] std::uint32_t lines() const { return samples / width; }
-  /// Of two samples, in a line.
+  /// Pairs of samples per line.
   [[nodiscard]] std::uint32_t pairs() const { return blocks_for(width, 2); }
-  /// Bins that there is memory for: a whole range at least.
+  /// Bins with memory: at least a whole range.
   [[nodiscard]] std::uint32_t capacity() const { return std::max(bins, kRange); }
-  /// The highest range that blocks count: one that has all its bins.
+  /// The highest range that blocks count, which is the last range with all its bins.
   [[nodiscard]] std::uint32_t last_range() const { return capacity() / kRange - 1; }
-  /// The first bin that occurs. Those that do lie around a border of ranges if there are bins enough.
+  /// The first bin with samples. If there are enough bins, the bins with samples are around a border between
+  /// ranges.
   [[nodiscard]] std::uint32_t first() const {
     return std::min(round_up(bins / 2, kRange), bins - blocks_for(spread, 2)) - spread / 2;
   }
@@ -68,7 +69,8 @@ std::vector<runtime::AppInfo::KernelShape> shapes_of(const Sizes& sizes, std::ui
           {"saturate", {kSaturateBlocks}, {kSaturateThreads}}};
 }
 
-/// How many ranges find_range leaves depends on the samples: those that lie within twice the spread, about.
+/// Typical shapes. The number of ranges that find_range leaves depends on the samples; about the ranges
+/// within twice the spread.
 std::vector<runtime::AppInfo::KernelShape> typical_shapes(const Sizes& sizes) {
   const std::uint32_t middle = sizes.first() + sizes.spread / 2;
   const std::uint32_t low = (middle - std::min(middle, 2 * sizes.spread)) / kRange;
@@ -80,7 +82,7 @@ class Histo final : public runtime::Application {
  public:
   Histo(const Sizes& sizes, std::uint64_t seed) : sizes_(sizes) {
     Random random(seed);
-    const std::uint32_t edge = sizes.spread / 10;  // bins on both sides that are rarer and rarer
+    const std::uint32_t edge = sizes.spread / 10;  // width of the edges, in bins; bins at the edges are rarer
     for (std::uint32_t i = 0; i < sizes.samples; ++i) {
       const bool background = random.below(100) < sizes.background;
       const std::uint32_t bin = random.below(sizes.spread - edge) + random.below(edge + 1);
@@ -102,11 +104,11 @@ class Histo final : public runtime::Application {
     const auto result = host.malloc<std::uint8_t>(bins);
     std::vector<std::uint32_t> words = padded();
     host.to_device(samples, words);
-    host.fill(parts.address, 0, std::uint64_t{kParts} * bins, 0);  // where there are fewer blocks
+    host.fill(parts.address, 0, std::uint64_t{kParts} * bins, 0);  // for `blocks` below kParts
     host.fill(counters.address, 0, std::uint64_t{2} * bins, 0);
     host.fill(overflow.address, 0, std::uint64_t{4} * bins, 0);
 
-    words.resize(sizes_.samples);  // find_range takes them without regard to lines
+    words.resize(sizes_.samples);  // find_range ignores lines
     const std::vector<std::uint32_t> expected = verify ? find_range(words) : std::vector<std::uint32_t>{};
     for (std::uint32_t round = 0; round < sizes_.rounds; ++round) {
       std::vector<std::uint32_t> found = {~0U, 0};
@@ -122,7 +124,7 @@ class Histo final : public runtime::Application {
       check_at_most("histo: the lowest range", found[0], found[1]);
       const std::uint32_t low = std::min(found[0], sizes_.last_range());
       const std::uint32_t high = std::min(found[1], sizes_.last_range());
-      host.fill(parts.address, 0, std::uint64_t{kCleared} * bins, 0);  // as Parboil does
+      host.fill(parts.address, 0, std::uint64_t{kCleared} * bins, 0);  // as in Parboil's program
       launch(1, 1, samples, sizes_.width, pitch, places);
       launch(2, high - low + 1, places, sizes_.samples, low, high, bins, parts, counters, overflow);
       launch(3, 1, low, high, bins, parts, counters, overflow, result);
@@ -137,7 +139,7 @@ class Histo final : public runtime::Application {
   }
 
  private:
-  /// Lines of an even number of samples, as many as whole blocks take.
+  /// The samples in lines of an even length, with as many lines as whole blocks of pack_samples process.
   [[nodiscard]] std::vector<std::uint32_t> padded() const {
     const std::size_t pitch = std::size_t{2} * sizes_.pairs();
     std::vector<std::uint32_t> lines(pitch * round_up(sizes_.lines(), kLines), 0);

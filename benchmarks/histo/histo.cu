@@ -1,17 +1,18 @@
 // A histogram of a picture's samples that saturates at 255, where most bins are empty. Source of the algorithm:
-// Parboil's histo: the ranges of bins around the mean are counted in shared memory, as bytes, four to a word; what
-// lies elsewhere, in counters of 16 bits in global memory.
+// Parboil's histo. Ranges of bins around the mean are counted in shared memory, as bytes, four to a word. Other bins
+// are counted in 16-bit counters in global memory.
 
-constexpr unsigned kRange = 24576;  // bins of a block of count_range, a byte each
-constexpr unsigned kWords = 256;    // of a row of them
+constexpr unsigned kRange = 24576;  // bins per block of count_range, one byte each
+constexpr unsigned kWords = 256;    // words per row of these bins
 constexpr unsigned kRows = kRange / 4 / kWords;
 constexpr unsigned kParts = 14;  // sub-histograms that saturate adds up
-constexpr unsigned kLines = 16;  // of the picture, of a block of pack_samples
+constexpr unsigned kLines = 16;  // lines of the picture per block of pack_samples
 constexpr unsigned kFindThreads = 512;
 constexpr unsigned kMost = 255;
 
-// Mean and deviation of the first eighth of a block's samples, as means of those of its threads: no exact ones, but
-// enough for the ranges that lie within ten deviations. A thread without samples makes them NaN, which converts to 0.
+// Estimates mean and deviation from the first eighth of a block's samples, as means of the threads' means and
+// deviations. The estimate is good enough for the ranges within ten deviations. A thread without samples makes NaN,
+// which converts to 0.
 extern "C" __global__ void find_range(const unsigned* samples, int count, unsigned* low_high) {
   __shared__ float means[kFindThreads], deviations[kFindThreads];
   const unsigned t = threadIdx.x;
@@ -41,7 +42,7 @@ extern "C" __global__ void find_range(const unsigned* samples, int count, unsign
     }
   }
   for (unsigned half = 16; half >= 2; half /= 2) {
-    __syncwarp();  // the first warp's own sums are left
+    __syncwarp();  // only the first warp still adds
     if (t < half) {
       means[t] += means[t + half];
       deviations[t] += deviations[t + half];
@@ -56,13 +57,13 @@ extern "C" __global__ void find_range(const unsigned* samples, int count, unsign
   }
 }
 
-// Where a bin is counted: its range, the row and the word there, and the shift of its byte in the word.
+// The counter of a bin: its range, the row and the word in the range, and the shift of its byte in the word.
 __device__ uchar4 place_of(unsigned bin) {
   return make_uchar4(bin / kRange, bin / (4 * kWords) % kRows, bin / 4 % kWords, bin % 4 * 8);
 }
 
-// A thread takes two neighbours of each of a block's lines. Their places lie half a line apart, so that warps store
-// to consecutive words. Lines of an odd width have one sample more at their end, which has no place.
+// Each thread packs two neighbouring samples of each of the block's lines. Their results are half a line apart, so that
+// warps store consecutive words. If the width is odd, the last sample of a padded line has no result.
 extern "C" __global__ void pack_samples(const uint2* samples, unsigned width, unsigned pitch, uchar4* places) {
   const unsigned line = kLines * blockIdx.x;
   const uint2* pair = samples + line * pitch + threadIdx.x;
@@ -86,9 +87,9 @@ struct Place {
   __device__ unsigned bin() const { return range * kRange + shift / 8 + word * 4 + row * 4 * kWords; }
 };
 
-// A byte that was full is 0 afterwards, and has carried into the next one of its word. `overflow` has for each bin what
-// is to be added to its bytes, modulo 2^32: 256 for this one, -1 for the next one, or 255 if that was full, too, and
-// has carried on. What the last byte of a word carries is lost.
+// Counts a sample in shared memory. A byte that was full becomes 0 and carries into the next byte of its word.
+// `overflow` has, for each bin, the correction of its count, modulo 2^32: +256 for a byte that was full, -1 for the
+// next byte, or +255 if the next byte was full, too, and carried on. The carry out of a word's last byte is lost.
 __device__ void count_inside(Part& part, const Place& place, unsigned* overflow) {
   const unsigned before = atomicAdd(&part[place.row][place.word], 1u << place.shift);
   if ((before >> place.shift & kMost) != kMost) return;
@@ -101,9 +102,10 @@ __device__ void count_inside(Part& part, const Place& place, unsigned* overflow)
   }
 }
 
-// Two counters to a word. Those that are full are left alone, so that none reaches 2^16: each thread that has read less
-// adds one at most. How far a counter is above 255 depends on the order of blocks, and is of no consequence. The read
-// is volatile where Parboil's is plain: it is no race then, and no cache has an old value.
+// Counts a sample in global memory, with two counters per word. Full counters are left alone, so that none reaches
+// 2^16: each thread that has read less than 255 adds at most 1. How far a counter exceeds 255 depends on the order of
+// blocks, and has no effect on the result. The read is volatile, unlike Parboil's, so that it is no race and no cache
+// returns an old value.
 __device__ void count_outside(const Place& place, unsigned* counters) {
   const unsigned bin = place.bin();
   const unsigned shift = bin % 2 * 16;
@@ -111,8 +113,8 @@ __device__ void count_outside(const Place& place, unsigned* counters) {
   if ((*seen >> shift & 0xffffu) < kMost) atomicAdd(counters + bin / 2, 1u << shift);
 }
 
-// Block (b, r) counts what of the b-th part of the samples lies in the r-th range from the lowest on, the first ones
-// also what lies in none of the ranges.
+// Block (b, r) counts the samples of part b that are in range low + r. The blocks with r = 0 also count the samples of
+// part b that are in none of the ranges.
 extern "C" __global__ void count_range(const uchar4* places, unsigned count, unsigned low, unsigned high, unsigned bins,
                                        unsigned* parts, unsigned* counters, unsigned* overflow) {
   __shared__ Part part;
@@ -140,14 +142,14 @@ extern "C" __global__ void count_range(const uchar4* places, unsigned count, uns
   for (int i = threadIdx.x; i < kRange / 4; i += blockDim.x) to[i] = words[i];
 }
 
-// Four bins of the result from their counters, which are cleared for the next histogram.
+// Four bins of the result. Their counters are cleared for the next histogram.
 __device__ uchar4 take(ushort4* counters) {
   const ushort4 four = *counters;
   *counters = make_ushort4(0, 0, 0, 0);
   return make_uchar4(min(four.x, kMost), min(four.y, kMost), min(four.z, kMost), min(four.w, kMost));
 }
 
-// Below the ranges, in them, and above.
+// Computes the result: bins below the counted ranges, in the ranges, and above the ranges.
 extern "C" __global__ void saturate(unsigned low, unsigned high, unsigned bins, const unsigned* parts,
                                     ushort4* counters, uint4* overflow, uchar4* result) {
   const unsigned first = blockIdx.x * blockDim.x + threadIdx.x, stride = gridDim.x * blockDim.x;

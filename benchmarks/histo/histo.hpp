@@ -9,11 +9,11 @@
 
 namespace gpumux::benchmarks::histo {
 
-inline constexpr std::uint32_t kRange = 24576;  // bins of a block: kRange of histo.cu
+inline constexpr std::uint32_t kRange = 24576;  // bins per block (kRange of histo.cu)
 inline constexpr std::uint32_t kFindBlocks = 64;
 inline constexpr std::uint32_t kFindThreads = 512;
 
-/// How many samples lie in each bin, at most 255.
+/// Number of samples in each bin, at most 255.
 [[nodiscard]] inline std::vector<std::uint8_t> reference(const std::vector<std::uint32_t>& samples,
                                                          std::uint32_t bins) {
   std::vector<std::uint8_t> counts(bins, 0);
@@ -22,12 +22,12 @@ inline constexpr std::uint32_t kFindThreads = 512;
   return counts;
 }
 
-/// As the device converts: what is no number, or negative, becomes 0.
+/// Conversion to unsigned as on the device: NaN and negative numbers become 0.
 [[nodiscard]] inline std::uint32_t to_unsigned(float value) {
   return value > 0 ? static_cast<std::uint32_t>(value) : 0;
 }
 
-/// The lowest and the highest range that the kernel finds, in its order of operations.
+/// The lowest and the highest range that the kernel finds, computed in the kernel's order of operations.
 [[nodiscard]] inline std::vector<std::uint32_t> find_range(const std::vector<std::uint32_t>& samples) {
   std::vector<std::uint32_t> low_high = {~0U, 0};
   const std::size_t part = samples.size() / kFindBlocks;

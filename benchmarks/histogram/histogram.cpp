@@ -55,7 +55,7 @@ const KernelApp kHistogram{
     .ptx_text = embedded::histogram_ptx,
 };
 [[maybe_unused]] const bool registered = register_kernel_app<Histogram>(kHistogram);
-// Most registers that give Table 3.3's six blocks an SM.
+// Most registers with which six blocks fit on an SM, as in Table 3.3.
 [[maybe_unused]] const bool registered_awatramani17 = register_kernel_app<Histogram, variant::Awatramani17>(
     kHistogram
         .with("awatramani17/histogram", "histogram for awatramani17",

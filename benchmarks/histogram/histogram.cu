@@ -1,11 +1,11 @@
-// A histogram of bytes: each warp counts in bins of its own in shared memory, each block adds up its warps' bins, and a
-// second kernel those of the blocks. Source of the algorithm: histogram (of 256 bins) of the CUDA SDK.
+// A histogram of bytes. Each warp counts in its own bins in shared memory, each block adds up the bins of its warps,
+// and a second kernel adds up the bins of the blocks. Source of the algorithm: histogram (of 256 bins) of the CUDA SDK.
 
 constexpr int kBins = 256;
-constexpr int kWarps = 6;  // of a block that counts
+constexpr int kWarps = 6;  // warps per block of count_bytes
 constexpr int kMergeThreads = 256;
 
-// By a grid of fixed size, four bytes a thread at a time.
+// Counts bytes with a grid of fixed size, four bytes per thread at a time.
 extern "C" __global__ void count_bytes(unsigned* partial, const unsigned* words, int count) {
   __shared__ unsigned bins[kWarps * kBins];
 #pragma unroll
@@ -28,7 +28,7 @@ extern "C" __global__ void count_bytes(unsigned* partial, const unsigned* words,
   }
 }
 
-// A block for each bin.
+// Adds up the blocks' counts, one block per bin.
 extern "C" __global__ void merge_counts(unsigned* counts, const unsigned* partial, int blocks) {
   __shared__ unsigned sums[kMergeThreads];
   unsigned sum = 0;

@@ -9,13 +9,13 @@
 namespace gpumux::benchmarks::hotspot {
 
 Model chip() {
-  constexpr double kCell = 0.016 / 512;     // m, side of a cell
-  constexpr double kThickness = 0.0005;     // m, of the chip
+  constexpr double kCell = 0.016 / 512;     // m, side length of a cell
+  constexpr double kThickness = 0.0005;     // m, thickness of the chip
   constexpr double kSpecificHeat = 1.75e6;  // J/(m^3 K), silicon
   constexpr double kConductivity = 100;     // W/(m K), silicon
-  constexpr double kCapacityFactor = 0.5;   // fits the lumped model
+  constexpr double kCapacityFactor = 0.5;   // factor that fits the lumped model
   constexpr double kMaxPowerDensity = 3e6;  // W/m^2
-  constexpr double kPrecision = 0.001;      // K, the largest change in a step by power alone
+  constexpr double kPrecision = 0.001;      // K, largest change per step by power alone
   constexpr double kMaxSlope = kMaxPowerDensity / (kCapacityFactor * kThickness * kSpecificHeat);  // K/s
   return {.cap = static_cast<float>(kCapacityFactor * kSpecificHeat * kThickness * kCell * kCell),
           .rx = static_cast<float>(kCell / (2 * kConductivity * kThickness * kCell)),
@@ -71,7 +71,7 @@ class Hotspot final : public KernelProgram {
     Random random(seed);
     const std::size_t cells = std::size_t{size_} * size_;
     temperature_ = random_floats(random, cells, 323.0F, kHottest);
-    power_ = random_floats(random, cells, 0.0F, 0.003F);  // W; 0.003 is the largest power density on a cell
+    power_ = random_floats(random, cells, 0.0F, 0.003F);  // W; the largest power density makes 0.003 W
   }
   void start(KernelRun& run) override {
     const auto power = run.upload(power_);
@@ -86,8 +86,9 @@ class Hotspot final : public KernelProgram {
   }
   void check() override {
     if (expected_.empty()) expected_ = reference(temperature_, power_, size_, size_, steps_, model_);
-    // Each step rounds a temperature once and its change, some percent of that, a few times; 2 units cover
-    // both. The new temperature is a weighted mean of old ones, so errors add up but do not grow.
+    // Each step rounds a temperature once, and its change, a few percent of the temperature, several times; 2
+    // units cover both. The new temperature is a weighted mean of old temperatures, so errors add up but do
+    // not grow.
     const Tolerance tolerance{.absolute = 2.0 * steps_ * kFloatRounding * static_cast<double>(kHottest)};
     check_close("hotspot: temperature", result_, expected_, tolerance);
   }
@@ -116,14 +117,14 @@ const KernelApp kHotspot{
 };
 [[maybe_unused]] const bool registered = register_kernel_app<Hotspot>(kHotspot);
 
-// Several waves of blocks on a full machine.
+// A grid of several waves of blocks on a full machine.
 [[maybe_unused]] const bool registered_dai18 = register_kernel_app<Hotspot, variant::Dai18>(
     kHotspot.with("dai18/hs", "HotSpot as in Table 2 of dai18", {{"size", 1024}, {"steps", 4}},
                   {.registers_per_thread = 36, .shared_bytes = 3076}));
 [[maybe_unused]] const bool registered_chimera15 = register_kernel_app<Hotspot, variant::Chimera15>(
     kHotspot.with("chimera15/HS", "HotSpot as in Table 2 of chimera15", {{"size", 1024}, {"steps", 40}},
                   {.registers_per_thread = 34, .shared_bytes = 3584}));
-// Registers as in Table 4.2. Table 4.4's grid is that of size=2048, in one launch.
+// Registers as in Table 4.2. Table 4.4's grid is the grid of size=2048, in one launch.
 [[maybe_unused]] const bool registered_awatramani17 =
     register_kernel_app<Hotspot, variant::Awatramani17>(kHotspot.with(
         "awatramani17/hotspot", "hotspot for awatramani17", {{"size", 1024}}, {.registers_per_thread = 36}));

@@ -1,6 +1,6 @@
 // hotspot: temperature of a chip by explicit time steps of the heat equation, a 5-point stencil.
-// Ghost zones ("pyramids"): a block loads a tile with a halo as wide as the number of steps that one launch
-// makes, and each step leaves valid results in a region one cell narrower on each side.
+// Ghost zones ("pyramids"): a block loads a tile with a halo as wide as the number of steps per launch. Each step
+// leaves valid results in a region that is one cell narrower on each side.
 // Source of the algorithm: Rodinia's HotSpot (Che et al., IISWC 2009); Meng and Skadron, ICS 2009, for the ghost zones.
 
 #define TILE 16
@@ -35,7 +35,7 @@ extern "C" __global__ void calculate_temp(int steps, const float* power, const f
   }
   __syncthreads();
 
-  // Neighbours beyond the chip's edge are the cell itself: no heat flows there.
+  // The neighbour of a cell at the chip's edge is the cell itself: no heat flows there.
   const int north = max(ty - 1, max(0, -first_row));
   const int south = min(ty + 1, min(TILE - 1, rows - 1 - first_row));
   const int west = max(tx - 1, max(0, -first_column));
@@ -45,7 +45,7 @@ extern "C" __global__ void calculate_temp(int steps, const float* power, const f
   for (int margin = halo - steps + 1; margin <= halo; ++margin) {
     valid = inside && tx >= margin && tx < TILE - margin && ty >= margin && ty < TILE - margin;
     if (valid) {
-      // 2.0 is a double, so the two sums of differences are made in double precision, as in Rodinia's kernel.
+      // 2.0 is a double, so both sums of differences are computed in double precision, as in Rodinia's kernel.
       const float here = now[ty][tx];
       next[ty][tx] = here + step_over_cap * (heat[ty][tx] +
                                              (now[south][tx] + now[north][tx] - 2.0 * here) * to_column +

@@ -1,5 +1,5 @@
-// awatramani17/km: the second kernel of kmeans alone, one pass that finds the nearest centres: the thesis's
-// tables have one kernel of K-means, and this one does most of the work and runs in every pass.
+// awatramani17/km: only the second kernel of kmeans, in one pass that finds the nearest centres. The thesis's
+// tables have one kernel of K-means. This kernel does most of the work and runs in every pass.
 #include "benchmarks/kernel_program.hpp"
 #include "benchmarks/kmeans/kmeans.hpp"
 #include "embedded/kmeans.ptx.hpp"
@@ -45,7 +45,7 @@ class NearestCentre final : public KernelProgram {
   std::vector<std::int32_t> membership_;
 };
 
-// Most registers that give Table 3.2's six blocks an SM.
+// Most registers with which six blocks fit on an SM, as in Table 3.2.
 [[maybe_unused]] const bool registered_awatramani17 = register_kernel_app<NearestCentre>({
     .name = "awatramani17/km",
     .description = "nearest centre of each point, one pass of Kmeans: KM of awatramani17",

@@ -1,5 +1,5 @@
-// dai18/ks: the first kernel of kmeans alone, which turns the points' features about. Table 2's 17 requests
-// per memory instruction are the mean of its load, with a line for each lane, and its store, with one.
+// dai18/ks: only the first kernel of kmeans, which transposes the points' features. Table 2's 17 requests per
+// memory instruction are the mean of the load, with 32 requests, and the store, with one request.
 #include "benchmarks/kernel_program.hpp"
 #include "benchmarks/kmeans/kmeans.hpp"
 #include "embedded/kmeans.ptx.hpp"
@@ -7,7 +7,7 @@
 namespace gpumux::benchmarks::kmeans {
 namespace {
 
-constexpr std::uint32_t kPlaces = 5;  // around which points lie
+constexpr std::uint32_t kPlaces = 5;  // number of places around which the points are scattered
 
 class InvertMapping final : public KernelProgram {
  public:

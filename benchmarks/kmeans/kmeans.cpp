@@ -169,7 +169,8 @@ class Kmeans : public runtime::Application {
   }
 
  private:
-  /// Everything is exact: the kernel copies, and fixes the rounding of every operation.
+  /// Results must be equal, because the first kernel copies and the second fixes the rounding of every
+  /// operation.
   void check(const std::vector<float>& inverted, const std::vector<std::int32_t>& members,
              const std::vector<float>& centres) {
     if (expected_.membership.empty()) expected_ = reference(points_, sizes_.clusters, sizes_.iterations);
@@ -201,7 +202,7 @@ const bool registered = runtime::register_app({
     },
 });
 
-/// What blocks count for as in Table 2 of chimera15.
+/// Blocks count for the registers in Table 2 of chimera15.
 class Chimera15Kmeans final : public Kmeans {
  public:
   using Kmeans::Kmeans;

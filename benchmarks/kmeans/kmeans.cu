@@ -3,11 +3,11 @@
 
 #define CENTRE_FLOATS 8192
 
-__constant__ float centres[CENTRE_FLOATS];  // row by row: the features of centre 0, of centre 1, ...
+__constant__ float centres[CENTRE_FLOATS];  // row by row: all features of centre 0, then of centre 1, ...
 
-// Point by point to feature by feature, so that neighbouring threads read neighbouring floats. The loop stays
-// rolled, as the compilers of the time of the papers that run it left it: unrolled, it has fewer instructions
-// beside each access.
+// Transposes the points from point by point to feature by feature, so that neighbouring threads of
+// nearest_centre read neighbouring floats. The loop stays rolled, as the papers' compilers left it: an
+// unrolled loop executes fewer instructions per memory access.
 extern "C" __global__ void invert_mapping(const float* by_point, float* by_feature, int points, int features) {
   const int point = blockIdx.x * blockDim.x + threadIdx.x;
   if (point < points) {
@@ -16,7 +16,7 @@ extern "C" __global__ void invert_mapping(const float* by_point, float* by_featu
   }
 }
 
-// membership[point] = the centre at the smallest squared distance; the first one of equals.
+// membership[point] = the centre with the smallest squared distance. Of equal distances, the first centre.
 extern "C" __global__ void nearest_centre(const float* by_feature, int points, int features, int clusters,
                                           int* membership) {
   const int point = blockIdx.x * blockDim.x + threadIdx.x;

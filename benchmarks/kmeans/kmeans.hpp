@@ -1,4 +1,4 @@
-// kmeans: the host's part and the CPU reference, apart from the host program so that tests can call them.
+// kmeans: the host's part and the CPU reference. Tests call them, too.
 #pragma once
 
 #include <cstdint>
@@ -6,7 +6,7 @@
 
 namespace gpumux::benchmarks::kmeans {
 
-inline constexpr std::uint32_t kThreads = 256;        // as Rodinia
+inline constexpr std::uint32_t kThreads = 256;        // threads per block, as in Rodinia's program
 inline constexpr std::uint32_t kCentreFloats = 8192;  // CENTRE_FLOATS of kmeans.cu
 
 /// Points with their features, point by point.
@@ -17,26 +17,27 @@ struct Points {
   [[nodiscard]] const float* point(std::size_t index) const { return values.data() + index * features; }
 };
 
-/// Points scattered around `clusters` places in the unit cube.
+/// Random points, scattered around `clusters` places in the unit cube.
 [[nodiscard]] Points random_points(std::uint32_t count, std::uint32_t features, std::uint32_t clusters,
                                    std::uint64_t seed);
 
-/// The points' features as the device wants them: the first one of all points, the second one, ...
+/// The points' features in the layout of the device: the first feature of all points, then the second, ...
 [[nodiscard]] std::vector<float> by_feature(const Points& points);
 
-/// The features of the first `clusters` points: where the search starts.
+/// The initial centres: the features of the first `clusters` points.
 [[nodiscard]] std::vector<float> first_centres(const Points& points, std::uint32_t clusters);
 
-/// The centre nearest to each point, the first one of equals. Rounded as the kernel does: subtract, then
-/// fused multiply-add, feature by feature.
+/// The centre nearest to each point; of equally near centres, the first. Rounded as in the kernel: a
+/// subtraction, then a fused multiply-add, feature by feature.
 [[nodiscard]] std::vector<std::int32_t> nearest_centres(const Points& points,
                                                         const std::vector<float>& centres);
 
-/// Moves each centre to the mean of its members; one without members stays.
+/// Moves each centre to the mean of its members. A centre without members stays.
 void move_centres(const Points& points, const std::vector<std::int32_t>& membership,
                   std::vector<float>& centres);
 
-/// Membership and centres after at most `iterations` passes; ends when a pass moves no point.
+/// Membership and centres after at most `iterations` passes. The search ends with the first pass that moves
+/// no point.
 struct Clustering {
   std::vector<std::int32_t> membership;
   std::vector<float> centres;

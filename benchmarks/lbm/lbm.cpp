@@ -8,7 +8,7 @@
 
 namespace gpumux::benchmarks::lbm {
 
-// In the order of their fields: no axis, one, two.
+// The 19 velocities in the order of their fields: at rest, along one axis, along two axes.
 const std::array<std::array<int, 3>, kVelocities>& velocities() {
   static const std::array<std::array<int, 3>, kVelocities> all = {{{0, 0, 0},
                                                                    {0, 1, 0},
@@ -54,7 +54,7 @@ Flag flag(const Lattice& lattice, std::uint32_t x, std::uint32_t y, std::uint32_
 
 namespace {
 
-// As the kernel has them.
+// The kernel's constants, rounded to float as in the kernel.
 constexpr auto kOmega = static_cast<double>(1.95F);
 constexpr std::array<double, 3> kDrivenVelocity = {static_cast<double>(0.005F), static_cast<double>(0.002F),
                                                    0};
@@ -126,7 +126,8 @@ class Lbm final : public KernelProgram {
   [[nodiscard]] runtime::AppInfo::KernelShape shape() const override {
     return {kernel_, {lattice_.ny, lattice_.nz}, {lattice_.nx}};
   }
-  /// A fluid nearly at rest. Parboil's is at rest, which would hide populations taken from a wrong cell.
+  /// Makes a fluid nearly at rest. In Parboil's fluid, which is at rest, a population from a wrong cell would
+  /// not show.
   void make_inputs(std::uint64_t seed) override {
     Random random(seed);
     start_.assign(lattice_.elements(), 0.0F);
@@ -141,7 +142,7 @@ class Lbm final : public KernelProgram {
     });
   }
   void start(KernelRun& run) override {
-    // No step writes flags, so both arrays have them; no cell of the box reads what lands in padding.
+    // No step writes flags, so both arrays need them. No cell of the box reads the padding that steps write.
     auto from = run.upload(start_);
     auto to = run.upload(start_);
     const auto first = static_cast<std::ptrdiff_t>(lattice_.first());
@@ -160,10 +161,10 @@ class Lbm final : public KernelProgram {
         std::swap(expected_, other);
       }
     }
-    // u: one rounding of a number of about one. A step adds at most 16 u, to the velocity at rest: omega / 3
-    // of the density's 18 roundings and of some more. Errors that it finds grow no further in the mean
-    // square: a collision multiplies parts of them by 1 and the rest by 1 - omega. 64 u leaves room for
-    // single cells.
+    // u is one rounding of a number of about 1. A step adds at most 16 u, to the velocity at rest: omega / 3
+    // of the density's 18 roundings and of a few more. Existing errors do not grow in the mean square,
+    // because a collision multiplies parts of them by 1 and the rest by 1 - omega. 64 u leave room for single
+    // cells.
     check_close("lbm: f", result_, expected_, {.relative = 0, .absolute = 64 * kFloatRounding * steps_});
     std::vector<std::uint32_t> flags, expected_flags;
     each_cell([&](std::uint32_t x, std::uint32_t y, std::uint32_t z) {

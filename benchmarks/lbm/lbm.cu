@@ -1,16 +1,16 @@
 // One step of a lattice Boltzmann fluid with 19 velocities (D3Q19, BGK) in a box with solid walls. Source of the
-// algorithm and of the layout in memory: Parboil's lbm. A thread has a cell, a block a row of cells; each velocity has
-// a field of its own, so that a warp reads and writes lines. What streams out of a cell is written where it arrives;
-// what leaves the box arrives in padding or in a wall's populations that never reach the fluid, so nothing asks where
-// the box ends. The extents of a field are constants: each access is one address of the thread plus an offset in the
-// instruction. lbm.hpp has the same layout.
+// algorithm and of the memory layout: Parboil's lbm. A thread computes a cell, a block a row of cells. Each velocity
+// has its own field, so that a warp reads and writes whole lines. A population that streams out of a cell is written
+// to the cell that it enters. If it leaves the box, that cell is padding, or a wall's population that never reaches
+// the fluid, so no test for the edges of the box is needed. The extents of a field are constants, so each access is
+// one address of the thread plus an offset in the instruction. lbm.hpp has the same layout.
 
 constexpr int kVelocities = 19;
-// From row to row, in cells, so that each row begins at a line.
+// Distance between rows, in cells. Each row begins at a line.
 constexpr int kPitchX = 128;
 
-// Adds `value` times a velocity's component (-1, 0, 1) to `sum`, or begins the sum with it. The component is known at
-// compile time, so that 0 costs nothing.
+// Adds `value` times a velocity's component (-1, 0, 1) to `sum`; the first value starts the sum. The component is
+// known at compile time, so that 0 costs nothing.
 __device__ void add_component(float& sum, bool& begun, int component, float value) {
   if (component == 0) return;
   if (begun) {
@@ -21,7 +21,8 @@ __device__ void add_component(float& sum, bool& begun, int component, float valu
   begun = true;
 }
 
-// Bit 0 of a flag: solid; bit 1: driven, at a fixed velocity. Behind the velocities' fields lies that of the flags.
+// One step of the thread's cell. Bit 0 of a flag: solid; bit 1: driven, at a fixed velocity. The field of flags
+// follows the fields of the velocities.
 template <int kPitchY, int kPitchZ>
 __device__ void step(const float* from, float* to) {
   constexpr int kX[kVelocities] = {0, 0, 0, 1, -1, 0, 0, 1, -1, 1, -1, 0, 0, 0, 0, 1, 1, -1, -1};
@@ -38,7 +39,7 @@ __device__ void step(const float* from, float* to) {
   const unsigned flag = reinterpret_cast<const unsigned*>(from)[kVelocities * kField + cell];
 
   if (flag & 1) {
-    // Sends back what has come.
+    // A solid cell reflects the populations that arrived.
 #pragma unroll
     for (int v = 0; v < kVelocities; ++v) {
       if (v > kOpposite[v]) continue;
@@ -70,7 +71,7 @@ __device__ void step(const float* from, float* to) {
     for (int v = 0; v < kVelocities; ++v) {
       const int moving = kX[v] * kX[v] + kY[v] * kY[v] + kZ[v] * kZ[v];
       const float weighted = (moving == 0 ? 1.0f / 3 : moving == 1 ? 1.0f / 18 : 1.0f / 36) * rate;
-      // Both directions of an axis share u along it; the sign goes to the linear term.
+      // Both directions of an axis use u along the axis; the linear term has the sign.
       const bool along_axis = moving == 1;
       const int sign = along_axis ? kX[v] + kY[v] + kZ[v] : 1;
       float along = 0;
@@ -90,5 +91,5 @@ __device__ void step(const float* from, float* to) {
 // Parboil's box, 120x120x150, with two planes of padding at each end.
 extern "C" __global__ void stream_collide(const float* from, float* to) { step<120, 154>(from, to); }
 
-// Boxes of up to 120x30x16, in less memory.
+// Boxes of up to 120x30x16, with less memory.
 extern "C" __global__ void stream_collide_small(const float* from, float* to) { step<30, 20>(from, to); }

@@ -76,7 +76,7 @@ Image dilate(const Image& score, const std::vector<float>& element, std::uint32_
       float greatest = 0;
       for (std::uint32_t column = 0; column < size; ++column) {
         for (std::uint32_t row = 0; row < size; ++row) {
-          const std::uint32_t from_x = x + column - half;  // below 0 is far beyond the width
+          const std::uint32_t from_x = x + column - half;  // negative values wrap around and exceed the width
           const std::uint32_t from_y = y + row - half;
           if (from_x < score.width && from_y < score.height && element[row * size + column] != 0)
             greatest = std::max(greatest, score.at(from_x, from_y));
@@ -90,7 +90,7 @@ Image dilate(const Image& score, const std::vector<float>& element, std::uint32_
 
 namespace {
 
-/// As the kernel's, which is Chebyshev's polynomial.
+/// Arc tangent with the kernel's operations (Chebyshev's polynomial).
 float arc_tangent(float x) {
   constexpr std::array<float, 9> kTerms = {0.00276628346F, -0.015731249F, 0.0421376228F,
                                            -0.0745685473F, 0.106183708F,  -0.141977981F,
@@ -160,8 +160,8 @@ constexpr std::uint32_t kFlowThreads = 320;
 constexpr std::uint32_t kElementSize = 25;
 constexpr std::uint32_t kElementRadius = 12;
 constexpr std::uint32_t kElementLargest = kElementSize * kElementSize;
-constexpr float kCutoff = 1e-5F;  // mean change of a pixel
-constexpr float kMotion = 1;      // of a cell, along both axes, as in Rodinia
+constexpr float kCutoff = 1e-5F;  // mean change per pixel
+constexpr float kMotion = 1;      // of a cell, along both axes, as in Rodinia's program
 constexpr float kRadius = 11;     // of a cell
 
 const std::vector<runtime::AppParamInfo>& param_table(bool of_chimera15) {
@@ -281,7 +281,7 @@ class Leukocyte : public runtime::Application {
   struct Centre {
     float x, y;
   };
-  /// Dark, with noise; cells are bright discs that have moved on by some pixels a frame.
+  /// Makes a frame: dark, with noise. Cells are bright discs, which move by two pixels per frame.
   [[nodiscard]] Image make_frame(std::uint32_t frame) {
     Image image{sizes_.width, sizes_.height, {}};
     image.pixels = random_floats(random_, std::size_t{sizes_.width} * sizes_.height, 0.0F, 0.1F);
@@ -296,7 +296,8 @@ class Leukocyte : public runtime::Application {
     }
     return image;
   }
-  /// Local maxima of the score, the greatest first; where there are too few, the last one again.
+  /// The local maxima of the score, the greatest first. If there are fewer than the number of cells, the last
+  /// is repeated.
   [[nodiscard]] std::vector<Cell> cells_of(const Image& score, const Image& dilated) const {
     std::vector<Cell> cells;
     for (std::uint32_t x = 0; x < score.width; ++x)
@@ -308,7 +309,8 @@ class Leukocyte : public runtime::Application {
     cells.resize(sizes_.cells, cells.back());
     return cells;
   }
-  /// The length of the gradient around each cell, row by row, from 0 to 1 in each; beyond the frame 0.
+  /// The length of the gradient around each cell, row by row, scaled to 0 to 1 per cell. It is 0 beyond the
+  /// frame.
   [[nodiscard]] std::vector<float> edges_around(const Image& frame, const std::vector<Cell>& cells) const {
     const Gradient of = gradient(frame);
     std::vector<float> edges;
@@ -331,7 +333,7 @@ class Leukocyte : public runtime::Application {
     }
     return edges;
   }
-  /// All of it exactly: the kernels fix every rounding.
+  /// Compares the results of the detection. They must be equal, because the kernels fix every rounding.
   void check_detection(const Gradient& of, const Image& score, const Image& dilated) const {
     const Image expected = gicov(of, circles_);
     check_close("leukocyte: score", score.pixels, expected.pixels, Tolerance{});
@@ -362,7 +364,7 @@ class Leukocyte : public runtime::Application {
   std::vector<float> element_;
 };
 
-/// What blocks count for as in Table 2 of chimera15.
+/// Blocks count for the registers and shared memory in Table 2 of chimera15.
 class Chimera15Leukocyte final : public Leukocyte {
  public:
   using Leukocyte::Leukocyte;

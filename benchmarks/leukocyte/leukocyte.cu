@@ -1,11 +1,12 @@
-// Leukocytes in a video: where they are in its first frame, and the flow that leads a contour to each of them in the
-// frames that follow. Source of the algorithm: Rodinia's leukocyte (GICOV, dilation, MGVF), with its order of operations,
-// textures and double precision. Images are stored column by column. Every rounding is fixed, so that a CPU can repeat them.
+// Leukocytes in a video: detects them in the first frame, and computes for each frame the flow that leads a contour to
+// each of them. Source of the algorithm: Rodinia's leukocyte (GICOV, dilation, MGVF), with its order of operations,
+// textures and double precision. Images are stored column by column. Every rounding is fixed, so that a CPU can repeat
+// it.
 
 constexpr int kCircles = 7;
-constexpr int kPoints = 150;   // of a circle
-constexpr int kMargin = 22;    // of the image, in which no centre is looked for
-constexpr int kElement = 25;   // columns and rows of the structuring element at most
+constexpr int kPoints = 150;   // per circle
+constexpr int kMargin = 22;    // edge of the image without centres
+constexpr int kElement = 25;   // most columns and rows of the structuring element
 
 __constant__ int offset_x[kCircles * kPoints];
 __constant__ int offset_y[kCircles * kPoints];
@@ -13,8 +14,8 @@ __constant__ float cosine[kPoints];
 __constant__ float sine[kPoints];
 __constant__ float element[kElement * kElement];
 
-// For each pixel the gradient inverse coefficient of variation: of the circles around it, the greatest square of the
-// mean over the variance of the gradient along their radii, both by Welford's update. A block has a column.
+// For each pixel the gradient inverse coefficient of variation (GICOV): the maximum, over the circles around the pixel,
+// of mean^2 / variance of the gradient along the radii (variance by Welford's update). One block per column.
 extern "C" __global__ void gicov(cudaTextureObject_t gradient_x, cudaTextureObject_t gradient_y, int height,
                                  float* score) {
   const int x = blockIdx.x + kMargin;
@@ -42,7 +43,7 @@ extern "C" __global__ void gicov(cudaTextureObject_t gradient_x, cudaTextureObje
   score[x * height + y] = greatest;
 }
 
-// The greatest score in the structuring element around each pixel, a thread a pixel.
+// The greatest score in the structuring element around each pixel, one thread per pixel.
 extern "C" __global__ void dilate(cudaTextureObject_t score, int width, int height, int size, float* dilated) {
   const int at = blockIdx.x * blockDim.x + threadIdx.x;
   if (at >= width * height) return;
@@ -71,7 +72,8 @@ constexpr int kFlowPixels = kFlowWidth * kFlowHeight;
 constexpr int kThreads = 320;
 constexpr int kChunks = (kFlowPixels + kThreads - 1) / kThreads;
 
-// Arc tangent: beyond 1 by that of the inverse; Chebyshev's polynomial of degree 17 in between, within 2e-7.
+// Arc tangent, with an error below 2e-7. Up to 1 it is Chebyshev's polynomial of degree 17; above 1, pi/2 minus the arc
+// tangent of the inverse.
 __device__ __forceinline__ float arc_tangent(float x) {
   const float size = fabsf(x);
   const float z = size > 1.0f ? __fdiv_rn(1.0f, size) : size;
@@ -90,16 +92,17 @@ __device__ __forceinline__ float arc_tangent(float x) {
   return x < 0.0f ? -p : p;
 }
 
-// How much of a difference along the motion is taken: the regularised Heaviside function, in double precision.
+// The weight of a difference along the motion: the regularised Heaviside function, in double precision.
 __device__ __forceinline__ float taken(float difference, float direction, float sharpness) {
   const float x = __fmul_rn(__fmul_rn(difference, direction), sharpness);
   return __double2float_rn(__fma_rn(static_cast<double>(arc_tangent(x)), 0.31830988618379067, 0.5));
 }
 
-// Motion gradient vector flow of one cell, a block each, over its input: each pixel takes in what its neighbours in the
-// direction of the cell's motion differ by, and is drawn back to the edge map, until it changes by less than `cutoff` on
-// average. The whole neighbourhood of the cell is in shared memory, row by row; the block goes over it a chunk at a time,
-// and the new values of a chunk wait in `buffer` until the next one's are there, which need the old ones.
+// Motion gradient vector flow (MGVF) of one cell per block, in place. Each step adds to a pixel its weighted
+// differences to its neighbours, and pulls the pixel back to the edge map. The kernel ends when the mean change is
+// below `cutoff`. The cell's whole neighbourhood is in shared memory, row by row, and the block processes it in chunks.
+// The new values of a chunk wait in `buffer` until the next chunk has been computed, because that chunk needs the old
+// values.
 extern "C" __global__ void gradient_flow(float* flows, const float* edges, float vx, float vy, float sharpness,
                                          int most_iterations, float cutoff, int* iterations) {
   __shared__ float flow[kFlowPixels];
@@ -147,14 +150,14 @@ extern "C" __global__ void gradient_flow(float* flows, const float* edges, float
         take(east, south, __fadd_rn(vx, vy));
         take(west, north, __fsub_rn(-vx, vy));
         take(west, south, __fsub_rn(vy, vx));
-        // mu = 0.5: mu / lambda and 1 / lambda with lambda = 8 mu + 1.
+        // mu = 0.5, lambda = 8 mu + 1: 0.1 is mu / lambda, 0.2 is 1 / lambda.
         value = __double2float_rn(__fma_rn(static_cast<double>(total), 0.1, static_cast<double>(old)));
         const float pulled = edge[y * kFlowWidth + x];
         const double back =
             __dmul_rn(__dmul_rn(0.2, static_cast<double>(pulled)), static_cast<double>(__fsub_rn(value, pulled)));
         value = __double2float_rn(__dsub_rn(static_cast<double>(value), back));
       }
-      __syncthreads();  // all have read what this chunk's values depend on
+      __syncthreads();  // all threads have read the old values for this chunk
       if (chunk > 0) flow[i - kThreads] = buffer[thread];
       if (chunk < kChunks - 1)
         buffer[thread] = value;

@@ -1,6 +1,6 @@
-// awatramani17/lud: the third kernel of lud alone, as in the thesis's tables: its grids (16129 and 65025
-// blocks) are the first step's of 2048 and of 4096 rows. What the other two kernels do before it is in the
-// input.
+// awatramani17/lud: only the third kernel of lud, as in the thesis's tables. Their grids (16129 and 65025
+// blocks) are the grids of the first step of 2048 and of 4096 rows. The input contains the results of the
+// other two kernels.
 #include <cmath>
 
 #include "benchmarks/kernel_program.hpp"
@@ -42,7 +42,7 @@ class LudInternal final : public KernelProgram {
         expected[i] -= product;
         magnitude += std::abs(product);
       }
-      // A product is rounded, then in its sum, and that again as it is subtracted.
+      // Each product and its sum are rounded; the subtraction rounds the sum again.
       allowed[i] =
           sum_tolerance(kInternalTile + 1).relative * magnitude + 2 * kFloatRounding * std::abs(expected[i]);
     }
@@ -50,7 +50,7 @@ class LudInternal final : public KernelProgram {
   }
 
  private:
-  /// Whether an element belongs to the first row or column of tiles, which the kernel reads alone.
+  /// True for an element in the first row or column of tiles, which the kernel only reads.
   [[nodiscard]] bool is_done(std::size_t i) const { return i / n_ < kInternalTile || i % n_ < kInternalTile; }
 
   std::uint32_t n_;

@@ -48,9 +48,9 @@ class Lud : public runtime::Application {
   }
 
  private:
-  // An element sees at most n roundings of terms whose magnitudes sum to |L||U|: for this matrix at most
-  // |u| + 2 above the diagonal and, after division by a pivot of about n, |l| + 2/n below it. The factor 2
-  // covers errors inherited from earlier steps (L and U have condition numbers near 1).
+  // Each element has at most n roundings of terms, whose magnitudes sum to |L||U|. For this matrix, this sum
+  // is at most |u| + 2 above the diagonal and, after division by a pivot of about n, |l| + 2/n below the
+  // diagonal. The factor 2 covers errors from earlier steps (L and U have condition numbers near 1).
   void check(const std::vector<float>& result) {
     if (reference_.empty()) {
       reference_ = lud_reference(lud_matrix(n_, seed_), n_);
@@ -93,7 +93,7 @@ std::unique_ptr<runtime::Application> create(const runtime::AppParams& values, s
     .create = create,
 });
 
-/// What blocks count for as in Table 2 of chimera15.
+/// Blocks count for the registers and shared memory in Table 2 of chimera15.
 class Chimera15Lud final : public Lud {
  public:
   using Lud::Lud;

@@ -1,13 +1,13 @@
-// Blocked LU decomposition without pivoting, in place, tiles of 16x16 (the algorithm of Rodinia's lud, in its
-// order of operations). Step k uses three kernels: the diagonal tile is factored, the tiles to its right and
-// below are solved against it, and the remaining square is updated.
+// Blocked LU decomposition without pivoting, in place, in tiles of 16x16 (the algorithm of Rodinia's lud, in its
+// order of operations). Step k uses three kernels: the first factors the diagonal tile, the second solves the tiles
+// to its right and below it, and the third updates the remaining square.
 //
-// The matrix is row-major, `n` columns; `offset` is the row and column of the diagonal tile.
+// The matrix is row-major with `n` columns. `offset` is the row and column of the diagonal tile.
 
 constexpr int kTile = 16;
 
-// One block of 16 threads, left-looking in shared memory: at each pivot thread t first completes its element of the
-// pivot's column of L, then its element of the next row of U, from all that is to their left and above.
+// Factors the diagonal tile in shared memory (left-looking), with one block of 16 threads. At each pivot, thread t
+// first completes its element of the pivot's column of L, then its element of the next row of U.
 extern "C" __global__ void lud_diagonal(float* matrix, int n, int offset) {
   __shared__ float tile[kTile][kTile];
   const int t = threadIdx.x;
@@ -25,13 +25,13 @@ extern "C" __global__ void lud_diagonal(float* matrix, int n, int offset) {
     }
     __syncthreads();
   }
-  // The first row of U is the matrix's own.
+  // The first row of U equals the first row of the matrix.
   for (int row = 1; row < kTile; ++row) corner[row * n + t] = tile[row][t];
 }
 
-// One block of 32 threads per tile position. Block b serves the tile b+1 places to the right of the
-// diagonal tile (threads 0-15, one column each: solve L X = A) and the tile b+1 places below it
-// (threads 16-31, one row each: solve X U = A); sums grow in shared memory.
+// Solves the tiles beside and below the diagonal tile, one block of 32 threads per position. Block b solves the
+// tile b+1 places to the right of the diagonal tile (threads 0-15, one column each: L X = A) and the tile b+1
+// places below it (threads 16-31, one row each: X U = A). Sums accumulate in shared memory.
 extern "C" __global__ void lud_perimeter(float* matrix, int n, int offset) {
   __shared__ float diagonal[kTile][kTile];
   __shared__ float right[kTile][kTile];
@@ -52,7 +52,7 @@ extern "C" __global__ void lud_perimeter(float* matrix, int n, int offset) {
   }
   __syncthreads();
 
-  if (is_right) {  // column t of U: forward substitution, L has a unit diagonal
+  if (is_right) {  // column t of U: forward substitution; L has a unit diagonal
     for (int row = 1; row < kTile; ++row)
       for (int k = 0; k < row; ++k) right[row][t] -= diagonal[row][k] * right[k][t];
   } else {  // row t of L
@@ -70,7 +70,7 @@ extern "C" __global__ void lud_perimeter(float* matrix, int n, int offset) {
   }
 }
 
-// One block of 16x16 threads per remaining tile: A -= L(its rows) * U(its columns).
+// Updates the remaining square, one block of 16x16 threads per tile: A -= L(its rows) * U(its columns).
 extern "C" __global__ void lud_internal(float* matrix, int n, int offset) {
   __shared__ float upper[kTile][kTile];
   __shared__ float lower[kTile][kTile];

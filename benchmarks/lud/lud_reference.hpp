@@ -9,8 +9,8 @@
 
 namespace gpumux::benchmarks {
 
-/// The first `pivots` columns of L (unit diagonal, not stored) below the diagonal and rows of U on and above
-/// it, and what is left to be decomposed of a row-major n x n matrix.
+/// The matrix after the first `pivots` steps, row-major n x n: columns of L (unit diagonal, not stored) below
+/// the diagonal, rows of U on and above the diagonal, and the rest that remains to be decomposed.
 inline std::vector<double> lud_steps(const std::vector<float>& matrix, std::size_t n, std::size_t pivots) {
   std::vector<double> lu(matrix.begin(), matrix.end());
   for (std::size_t pivot = 0; pivot < pivots; ++pivot) {
@@ -25,12 +25,12 @@ inline std::vector<double> lud_steps(const std::vector<float>& matrix, std::size
   return lu;
 }
 
-/// L below and U on and above the diagonal.
+/// The whole decomposition: L below the diagonal, U on and above the diagonal.
 inline std::vector<double> lud_reference(const std::vector<float>& matrix, std::size_t n) {
   return lud_steps(matrix, n, n);
 }
 
-/// Diagonally dominant, so that no pivoting is needed and nothing grows.
+/// A random diagonally dominant matrix: no pivoting is needed and no number grows.
 inline std::vector<float> lud_matrix(std::size_t n, std::uint64_t seed) {
   Random random(seed);
   std::vector<float> matrix = random_floats(random, n * n, -1.0F, 1.0F);

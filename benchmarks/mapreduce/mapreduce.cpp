@@ -14,13 +14,13 @@ namespace gpumux::benchmarks::mapreduce {
 namespace {
 
 constexpr const char* kFile = "benchmarks/mapreduce/mapreduce.ptx";
-constexpr std::uint32_t kThreads = 256;  // of all kernels; kSumThreads of mapreduce.cu
-constexpr std::uint32_t kTile = 512;     // pairs: kTile of mapreduce.cu
+constexpr std::uint32_t kThreads = 256;  // per block, of all kernels (kSumThreads of mapreduce.cu)
+constexpr std::uint32_t kTile = 512;     // in pairs (kTile of mapreduce.cu)
 
 using Words = runtime::DevicePtr<std::uint32_t>;
 using Pairs = runtime::DevicePtr<Pair>;
 
-/// The places that a sort of `count` pairs needs.
+/// Array size that a sort of `count` pairs needs, in pairs.
 std::uint32_t capacity(std::uint32_t count) { return std::max(kTile, std::bit_ceil(count)); }
 
 /// The stages of one run on the device. All calls only enqueue, in order.
@@ -45,7 +45,8 @@ class Stages {
   void launch(const char* kernel, std::uint32_t threads, const Args&... args) {
     host_.launch(module_, kernel, {.grid = {blocks_for(threads, kThreads)}, .block = {kThreads}}, args...);
   }
-  /// What stands before each of the first `count` words. The last of either, read to `last`, are their sum.
+  /// Exclusive prefix sums of the first `count` words. `last` gets the last word and its prefix sum, whose
+  /// sum is the sum of all words.
   [[nodiscard]] Words prefix_sum(Words in, std::uint32_t count, std::vector<std::uint32_t>& last) {
     const Words sums = prefix_sum(in, count);
     last.resize(2);
@@ -59,13 +60,13 @@ class Stages {
   void sort_by_number(Pairs pairs, std::uint32_t count) {
     sort("bitonic_tiles_number", "bitonic_step_number", pairs, count);
   }
-  /// 1 where a group begins.
+  /// One word per pair: 1 if the pair begins a group, otherwise 0.
   [[nodiscard]] Words heads(Pairs pairs, std::uint32_t count) {
     const auto heads = allocate<std::uint32_t>(count);
     launch("group_heads", count, letters_, pairs, heads, count);
     return heads;
   }
-  /// Where each of `groups` groups begins.
+  /// Index of the first pair of each of `groups` groups.
   [[nodiscard]] Words group_starts(Words heads, Words sums, std::uint32_t count, std::uint32_t groups) {
     const auto starts = allocate<std::uint32_t>(groups);
     launch("group_starts", count, heads, sums, starts, count);
@@ -110,7 +111,7 @@ class Stages {
   Words starts_;
 };
 
-/// The sum of what a count left, which can be `most`.
+/// The sum of a counting stage's results, from the `last` of prefix_sum(). The sum can be at most `most`.
 std::uint32_t total(const char* what, const std::vector<std::uint32_t>& last, std::uint32_t most) {
   for (const std::uint32_t word : last) check_at_most(what, word, most);
   const std::uint32_t sum = last[0] + last[1];
@@ -132,7 +133,7 @@ std::uint32_t mask_of(const Params& params) { return ~std::uint32_t{0} >> (32U -
 const runtime::AppParamInfo kHashParam{"hash", 32, 1, 32,
                                        "bits of a key's hash that are kept; keys with the same are compared"};
 
-/// Page view count in two MapReduces: equal lines become one, then the lines of a URL are counted.
+/// Page view count in two MapReduces: the first merges equal lines, the second counts the lines of each URL.
 class ViewCount final : public runtime::Application {
  public:
   static constexpr const char* kName = "kayiran14/pvc";
@@ -319,7 +320,8 @@ bool add() {
       .params = App::params(),
       .ptx_file = kFile,
       .ptx_text = embedded::mapreduce_ptx,
-      // The stages over records; how many pairs the others have is known when these have run.
+      // The kernels that process records. The numbers of pairs for the other kernels are known only after
+      // these have run.
       .shapes = [](const runtime::AppParams& values) -> std::vector<runtime::AppInfo::KernelShape> {
         const Params params(App::kName, App::params(), values);
         const std::uint32_t records = params.get(App::kRecords);

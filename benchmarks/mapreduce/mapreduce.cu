@@ -1,30 +1,30 @@
-// MapReduce over text, as Mars has it (He and others, Mars: A MapReduce Framework on Graphics Processors, PACT 2008), and
-// its applications page view count, page view rank and inverted index. GPUs of its time had no allocation in kernels,
-// so that a stage runs in passes: threads count what they will emit, a prefix sum says where, and they emit. Pairs are
-// grouped by a bitonic sort whose comparison reads the keys' text. A thread has a record.
+// MapReduce over text, as in Mars (He and others, Mars: A MapReduce Framework on Graphics Processors, PACT 2008), and
+// its applications page view count, page view rank and inverted index. GPUs of that time had no allocation in kernels,
+// so a stage runs in three passes: threads count what they will emit, a prefix sum gives the places, and threads emit.
+// A bitonic sort, which compares the text of keys, groups the pairs. Each thread processes one record.
 
-// What a map emits. The key is `length` letters of the text from `start` on; `hash` is that of them, or the
-// key itself where it is a number.
+// A pair that a map emits. The key is `length` letters of the text from `start` on. `hash` is the hash of these
+// letters, or the key itself if it is a number.
 struct __align__(16) Pair {
   unsigned hash;
   unsigned start;
   unsigned length;
   unsigned value;
 };
-constexpr unsigned kNowhere = 0xffffffffU;  // start of the pairs that fill up to a power of two
-constexpr unsigned kTile = 512;             // pairs sorted in shared memory by one block
+constexpr unsigned kNowhere = 0xffffffffU;  // start of the pairs that pad the array to a power of two
+constexpr unsigned kTile = 512;             // pairs per block that are sorted in shared memory
 constexpr unsigned kSumThreads = 256;
 
 // --- text ---------------------------------------------------------------------------------------------------
 
-// FNV-1a (Fowler, Noll and Vo), of which `mask` leaves some bits.
+// FNV-1a hash (Fowler, Noll and Vo), of which only the bits in `mask` are kept.
 __device__ unsigned hash_of(const unsigned char* __restrict__ text, unsigned start, unsigned length, unsigned mask) {
   unsigned hash = 2166136261U;
   for (unsigned i = 0; i < length; ++i) hash = (hash ^ text[start + i]) * 16777619U;
   return hash & mask;
 }
 
-// Below, at or above 0 as key a is before, the same as or behind key b in the order of letters.
+// Negative, zero or positive if key a is before, equal to or behind key b in the order of letters.
 __device__ int compare_keys(const unsigned char* __restrict__ text, const Pair& a, const Pair& b) {
   const unsigned common = min(a.length, b.length);
   for (unsigned i = 0; i < common; ++i) {
@@ -36,7 +36,7 @@ __device__ int compare_keys(const unsigned char* __restrict__ text, const Pair& 
 
 // --- prefix sum ---------------------------------------------------------------------------------------------
 
-// sums[i]: what stands before in[i] in its tile of 256; totals[tile]: the sum of a tile.
+// sums[i]: the exclusive prefix sum of in[i] within its tile of 256. totals[tile]: the sum of a tile.
 extern "C" __global__ void prefix_sum_tiles(const unsigned* __restrict__ in, unsigned* sums, unsigned* totals,
                                             unsigned count) {
   __shared__ unsigned tile[kSumThreads];
@@ -55,7 +55,7 @@ extern "C" __global__ void prefix_sum_tiles(const unsigned* __restrict__ in, uns
   if (threadIdx.x == kSumThreads - 1) totals[blockIdx.x] = sum;
 }
 
-// What stands before the tiles is added.
+// Adds to each tile the sum of the tiles before it.
 extern "C" __global__ void prefix_sum_add(unsigned* sums, const unsigned* __restrict__ before, unsigned count) {
   const unsigned i = blockIdx.x * kSumThreads + threadIdx.x;
   if (i < count) sums[i] += before[blockIdx.x];
@@ -63,7 +63,7 @@ extern "C" __global__ void prefix_sum_add(unsigned* sums, const unsigned* __rest
 
 // --- sort ---------------------------------------------------------------------------------------------------
 
-// Pairs in order: by hash, equal ones by their text, equal ones of these by where they start. So no two are equal.
+// Order of pairs by text: by hash, then by key text, then by start. No two pairs are equal.
 struct ByText {
   const unsigned char* text;
   __device__ bool behind(const Pair& a, const Pair& b) const {
@@ -74,7 +74,7 @@ struct ByText {
   }
 };
 
-// The largest numbers first, equal ones by where they start.
+// Order of pairs by number: the largest numbers first, equal numbers by start.
 struct ByNumber {
   __device__ bool behind(const Pair& a, const Pair& b) const {
     if (a.start == kNowhere || b.start == kNowhere) return a.start > b.start;
@@ -82,7 +82,7 @@ struct ByNumber {
   }
 };
 
-// Batcher's bitonic sorter: runs of `run` pairs, of which every other one is descending.
+// One comparison of Batcher's bitonic sorter. Runs have `run` pairs, and every other run is descending.
 template <typename Order>
 __device__ void exchange(Pair& low, Pair& high, bool descending, const Order& order) {
   const Pair a = low, b = high;
@@ -92,7 +92,8 @@ __device__ void exchange(Pair& low, Pair& high, bool descending, const Order& or
   }
 }
 
-// Within tiles: the steps from `distance` down to 1 of each run from `run` up to `longest`.
+// The steps within tiles: for each run length from `run` to `longest`, the distances from run / 2, or half a tile, down
+// to 1.
 template <typename Order>
 __device__ void sort_tile(Pair* pairs, unsigned run, unsigned longest, const Order& order) {
   __shared__ Pair tile[kTile];
@@ -135,7 +136,7 @@ extern "C" __global__ void bitonic_step_number(Pair* pairs, unsigned run, unsign
   sort_step(pairs, run, distance, ByNumber{});
 }
 
-// Pairs behind the last one that was emitted, up to a power of two.
+// Pads the array to a power of two, behind the last pair that was emitted.
 extern "C" __global__ void fill_up(Pair* pairs, unsigned count, unsigned capacity) {
   const unsigned i = count + blockIdx.x * blockDim.x + threadIdx.x;
   if (i < capacity) pairs[i] = Pair{kNowhere, kNowhere, 0, 0};
@@ -143,7 +144,7 @@ extern "C" __global__ void fill_up(Pair* pairs, unsigned count, unsigned capacit
 
 // --- groups -------------------------------------------------------------------------------------------------
 
-// heads[i]: 1 where the key is another than that of the pair before.
+// heads[i]: 1 if the key of pair i differs from the key of the pair before it, otherwise 0.
 extern "C" __global__ void group_heads(const unsigned char* __restrict__ text, const Pair* __restrict__ pairs,
                                        unsigned* heads, unsigned count) {
   const unsigned i = blockIdx.x * blockDim.x + threadIdx.x;
@@ -156,14 +157,14 @@ extern "C" __global__ void group_heads(const unsigned char* __restrict__ text, c
   heads[i] = same ? 0 : 1;
 }
 
-// groups[g]: the first pair of group g.
+// groups[g]: the index of the first pair of group g.
 extern "C" __global__ void group_starts(const unsigned* __restrict__ heads, const unsigned* __restrict__ sums,
                                         unsigned* groups, unsigned count) {
   const unsigned i = blockIdx.x * blockDim.x + threadIdx.x;
   if (i < count && heads[i] != 0) groups[sums[i]] = i;
 }
 
-// The reduction that counts: pairs of each group.
+// A reduction: the number of pairs in each group.
 extern "C" __global__ void reduce_count(const unsigned* __restrict__ groups, unsigned* counts, unsigned group_count,
                                         unsigned pairs) {
   const unsigned g = blockIdx.x * blockDim.x + threadIdx.x;
@@ -172,21 +173,21 @@ extern "C" __global__ void reduce_count(const unsigned* __restrict__ groups, uns
 
 // --- page view count: lines "URL ADDRESS COOKIE" of a log -------------------------------------------------------
 
-// Letters up to the first blank.
+// Number of letters before the first blank.
 __device__ unsigned word_length(const unsigned char* __restrict__ text, unsigned start, unsigned end) {
   unsigned at = start;
   while (at < end && text[at] != ' ') ++at;
   return at - start;
 }
 
-// Directives, which begin with '#', are no view, and neither are pictures, whose names end in ".gif".
+// True for views of pages. Directives, which begin with '#', and pictures, whose names end in ".gif", are no views.
 __device__ bool is_view(const unsigned char* __restrict__ text, unsigned start, unsigned length) {
   if (length == 0 || text[start] == '#') return false;
   const unsigned end = start + length;
   return length < 4 || text[end - 4] != '.' || text[end - 3] != 'g' || text[end - 2] != 'i' || text[end - 1] != 'f';
 }
 
-// lines[i] to lines[i + 1] - 1 is line i, with the line feed.
+// counts[i]: 1 if line i is a view of a page. Line i is lines[i] to lines[i + 1] - 1, with the line feed.
 extern "C" __global__ void pvc_map_count(const unsigned char* __restrict__ text, const unsigned* __restrict__ lines,
                                          unsigned* counts, unsigned count) {
   const unsigned i = blockIdx.x * blockDim.x + threadIdx.x;
@@ -195,7 +196,7 @@ extern "C" __global__ void pvc_map_count(const unsigned char* __restrict__ text,
   counts[i] = is_view(text, start, word_length(text, start, lines[i + 1] - 1)) ? 1 : 0;
 }
 
-// The whole line is the key, and the length of its URL the value.
+// Emits views: the whole line is the key, and the length of its URL is the value.
 extern "C" __global__ void pvc_map(const unsigned char* __restrict__ text, const unsigned* __restrict__ lines,
                                    const unsigned* __restrict__ counts, const unsigned* __restrict__ sums, Pair* pairs,
                                    unsigned count, unsigned mask) {
@@ -205,7 +206,7 @@ extern "C" __global__ void pvc_map(const unsigned char* __restrict__ text, const
   pairs[sums[i]] = Pair{hash_of(text, start, end - start, mask), start, end - start, word_length(text, start, end)};
 }
 
-// The second MapReduce: of each different line the URL is the key.
+// The map of the second MapReduce: for each different line, the URL is the key.
 extern "C" __global__ void pvc_map_url(const unsigned char* __restrict__ text, const Pair* __restrict__ lines,
                                        const unsigned* __restrict__ groups, Pair* pairs, unsigned count, unsigned mask) {
   const unsigned i = blockIdx.x * blockDim.x + threadIdx.x;
@@ -222,7 +223,7 @@ extern "C" __global__ void pvr_map_count(const unsigned char* __restrict__ text,
   if (i < count) counts[i] = text[lines[i]] != '#' ? 1 : 0;
 }
 
-// The number of views is the key.
+// Emits pages: the number of views is the key.
 extern "C" __global__ void pvr_map(const unsigned char* __restrict__ text, const unsigned* __restrict__ lines,
                                    const unsigned* __restrict__ counts, const unsigned* __restrict__ sums, Pair* pairs,
                                    unsigned count) {
@@ -240,13 +241,13 @@ extern "C" __global__ void pvr_map(const unsigned char* __restrict__ text, const
 __constant__ const char kMark[] = "<a href=\"";
 constexpr unsigned kMarkLetters = sizeof(kMark) - 1;
 
-// Calls emit(start, length) for each link of a page: what stands between the quotation marks of <a href="...">.
+// Calls emit(start, length) for each link of a page, which is the text between the quotation marks of <a href="...">.
 template <typename Emit>
 __device__ void for_each_link(const unsigned char* __restrict__ text, unsigned start, unsigned end, const Emit& emit) {
   unsigned matched = 0;
   for (unsigned at = start; at < end; ++at) {
     const unsigned char letter = text[at];
-    // The mark begins with its only '<', so that a match can begin again there alone.
+    // The mark contains '<' only as its first letter, so a new match can only start at a '<'.
     matched = letter == static_cast<unsigned char>(kMark[matched]) ? matched + 1 : letter == '<' ? 1 : 0;
     if (matched < kMarkLetters) continue;
     const unsigned link = at + 1;
@@ -256,7 +257,7 @@ __device__ void for_each_link(const unsigned char* __restrict__ text, unsigned s
   }
 }
 
-// pages[i] to pages[i + 1] - 1 is page i; counts[i] are its links.
+// counts[i]: the number of links of page i, which is pages[i] to pages[i + 1] - 1.
 extern "C" __global__ void iix_map_count(const unsigned char* __restrict__ text, const unsigned* __restrict__ pages,
                                          unsigned* counts, unsigned count) {
   const unsigned i = blockIdx.x * blockDim.x + threadIdx.x;
@@ -266,7 +267,7 @@ extern "C" __global__ void iix_map_count(const unsigned char* __restrict__ text,
   counts[i] = links;
 }
 
-// A link is the key, its page the value.
+// Emits links: the link is the key, its page is the value.
 extern "C" __global__ void iix_map(const unsigned char* __restrict__ text, const unsigned* __restrict__ pages,
                                    const unsigned* __restrict__ sums, Pair* pairs, unsigned count, unsigned mask) {
   const unsigned i = blockIdx.x * blockDim.x + threadIdx.x;

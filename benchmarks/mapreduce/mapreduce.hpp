@@ -1,4 +1,4 @@
-// mapreduce: texts and the CPU references, apart from the host programs so that tests can call them.
+// mapreduce: texts and the CPU references. Tests call them, too.
 #pragma once
 
 #include <cstdint>
@@ -10,7 +10,7 @@
 
 namespace gpumux::benchmarks::mapreduce {
 
-/// Records one behind the other: record i is from starts[i] to starts[i + 1] - 1.
+/// Records, one after the other. Record i consists of letters starts[i] to starts[i + 1] - 1.
 struct Text {
   std::string letters;
   std::vector<std::uint32_t> starts = {0};
@@ -24,7 +24,7 @@ struct Text {
   }
 };
 
-/// What a map emits: `length` letters from `start` on are its key. Laid out as Pair in mapreduce.cu.
+/// A pair that a map emits. The key is `length` letters from `start` on. Layout of Pair in mapreduce.cu.
 struct Pair {
   std::uint32_t hash;
   std::uint32_t start;
@@ -33,41 +33,41 @@ struct Pair {
   bool operator==(const Pair&) const = default;
 };
 
-/// Pairs in order, where groups of the same key begin, and what became of each group, where there is a
-/// reduction.
+/// The sorted pairs, the index of each group's first pair (a group has one key), and the result of each
+/// group, if there is a reduction.
 struct Grouped {
   std::vector<Pair> pairs;
   std::vector<std::uint32_t> groups;
   std::vector<std::uint32_t> reduced;
 };
 
-/// A log of lines "URL ADDRESS COOKIE". Of 16 lines one is a directive that begins with '#', and of 8 others
-/// one asks for a picture; one in four repeats an earlier line. URLs are drawn uniformly below a number that
-/// is drawn so itself: few have most views. The first line is a view of a page.
+/// A log of lines "URL ADDRESS COOKIE". One line in four repeats an earlier line. Of the others, one in 16 is
+/// a directive that begins with '#', and of the rest one in eight asks for a picture. URLs are drawn from a
+/// skewed distribution: few URLs have most views. The first line is a view of a page.
 [[nodiscard]] Text web_log(std::uint32_t lines, std::uint32_t urls, Random& random);
 
-/// Lines "URL VIEWS", views from 1 to `most`, few of them large; of 16 lines one begins with '#', but not the
-/// first.
+/// Lines "URL VIEWS", with 1 to `most` views; large numbers are rare. One line in 16 begins with '#', but not
+/// the first line.
 [[nodiscard]] Text view_table(std::uint32_t lines, std::uint32_t most, Random& random);
 
-/// HTML pages with 1 to 2 * words - 1 words, between which there are tags and, in a hundred pages, some
-/// `links` links (at most 100 * words). The first page has one.
+/// HTML pages with 1 to 2 * words - 1 words, with tags between the words. A hundred pages have about `links`
+/// links (at most 100 * words). The first page has a link.
 [[nodiscard]] Text html_pages(std::uint32_t pages, std::uint32_t words, std::uint32_t links,
                               std::uint32_t urls, Random& random);
 
-/// FNV-1a, of which `mask` leaves some bits.
+/// FNV-1a hash, of which only the bits in `mask` are kept.
 [[nodiscard]] std::uint32_t hash_of(std::string_view key, std::uint32_t mask);
 
-/// Of the log, how many different lines view each URL. A URL's pairs, one for each of these lines, are where
-/// the lines are first.
+/// For each URL of the log, the number of different lines that view it. The URL has one pair for each of
+/// these lines, which points to the line's first occurrence.
 [[nodiscard]] Grouped page_view_count(const Text& log, std::uint32_t mask);
 
-/// The URLs of the table by falling numbers of views, without groups. A pair's hash is its number of views,
-/// its value the line.
+/// The URLs of the table, the most viewed first, without groups. A pair's hash is its number of views, its
+/// value is the line.
 [[nodiscard]] Grouped page_view_rank(const Text& table);
 
-/// Of each link in the pages, where it stands; a pair's value is the page. Links are between the quotation
-/// marks of <a href="...">.
+/// For each link, the places at which it occurs; a pair's value is the page. A link is the text between the
+/// quotation marks of <a href="...">.
 [[nodiscard]] Grouped inverted_index(const Text& pages, std::uint32_t mask);
 
 }  // namespace gpumux::benchmarks::mapreduce

@@ -1,4 +1,4 @@
-// Texts for the applications of MapReduce, and what comes of them, on the CPU.
+// Texts for the MapReduce applications, and the CPU references.
 #include <fmt/core.h>
 
 #include <algorithm>
@@ -15,10 +15,10 @@ std::string url_of(std::uint32_t number, bool picture) {
                      picture ? "gif" : "html");
 }
 
-/// A number below `end`, small ones far more often.
+/// A random number below `end`, from a skewed distribution: small numbers are far more likely.
 std::uint32_t skewed(std::uint32_t end, Random& random) { return random.below(1 + random.below(end)); }
 
-/// Brings pairs into the order of hash, key, and place, and finds the groups.
+/// Sorts the pairs by hash, key and place, and finds the groups.
 Grouped group(std::string_view letters, std::vector<Pair> pairs) {
   const auto key = [&](const Pair& pair) { return letters.substr(pair.start, pair.length); };
   std::sort(pairs.begin(), pairs.end(), [&](const Pair& a, const Pair& b) {
@@ -72,7 +72,7 @@ Text html_pages(std::uint32_t pages, std::uint32_t words, std::uint32_t links, s
     if (page == 0) link();
     const std::uint32_t count = 1 + random.below(2 * words - 1);
     for (std::uint32_t word = 0; word < count; ++word) {
-      // One word in ten stands behind a tag that is no link.
+      // One word in ten follows a tag that is not a link.
       if (random.below(100 * words) < links) link();
       if (random.below(10) == 0) html += random.below(2) == 0 ? "<p>" : "<a name=\"x\">";
       for (std::uint32_t letters = 2 + random.below(8); letters > 0; --letters)
@@ -91,7 +91,7 @@ std::uint32_t hash_of(std::string_view key, std::uint32_t mask) {
 }
 
 Grouped page_view_count(const Text& log, std::uint32_t mask) {
-  std::map<std::string_view, std::uint32_t> first;  // of each line that is a view: where it is
+  std::map<std::string_view, std::uint32_t> first;  // first start of each line that is a view
   for (std::uint32_t i = 0; i < log.records(); ++i) {
     const std::string_view url = log.record(i).substr(0, log.record(i).find(' '));
     if (!url.starts_with('#') && !url.ends_with(".gif")) first.emplace(log.record(i), log.starts[i]);

@@ -1,4 +1,4 @@
-// mergesort: host program of keys sorted by merging.
+// mergesort: host program of a merge sort of keys.
 #include "benchmarks/mergesort/mergesort.hpp"
 
 #include <algorithm>
@@ -10,10 +10,10 @@
 namespace gpumux::benchmarks::mergesort {
 namespace {
 
-constexpr std::uint32_t kTile = 1024;  // elements of a sorted tile: kTile of mergesort.cu
-constexpr std::uint32_t kStep = 128;   // between two samples: kStep
+constexpr std::uint32_t kTile = 1024;  // elements per sorted tile (kTile of mergesort.cu)
+constexpr std::uint32_t kStep = 128;   // distance between two samples (kStep of mergesort.cu)
 constexpr std::uint32_t kRankThreads = 256;
-constexpr std::uint32_t kKeys = 65536;  // different ones
+constexpr std::uint32_t kKeys = 65536;  // number of possible keys
 
 class MergeSort final : public KernelProgram {
  public:
@@ -66,7 +66,7 @@ class MergeSort final : public KernelProgram {
   }
 
  private:
-  /// Of samples, one of either segment.
+  /// Number of pairs of samples, one sample of each segment.
   [[nodiscard]] std::uint32_t pairs() const { return count_ / (2 * kStep); }
 
   std::uint32_t count_;
@@ -74,7 +74,7 @@ class MergeSort final : public KernelProgram {
   std::vector<std::uint32_t> result_keys_, result_values_;
 };
 
-/// One launch of the kernel that merges, on pairs of sorted tiles that are cut already.
+/// One launch of the merge kernel, on pairs of sorted tiles with given cuts.
 class MergeIntervals final : public KernelProgram {
  public:
   explicit MergeIntervals(const Params& params) : count_(2 * kTile * params.get("pairs")) {}
@@ -104,7 +104,7 @@ class MergeIntervals final : public KernelProgram {
   }
 
  private:
-  /// Runs of `length` keys, each sorted, and where the keys were.
+  /// Sorts each run of `length` keys. `places` gets the former place of each key.
   static void sort_runs(const std::vector<std::uint32_t>& keys, std::uint32_t length,
                         std::vector<std::uint32_t>& sorted, std::vector<std::uint32_t>& places) {
     for (std::uint32_t first = 0; first < keys.size(); first += length) {
@@ -115,7 +115,8 @@ class MergeIntervals final : public KernelProgram {
       }
     }
   }
-  /// Where the samples of either segment of a pair lie in both.
+  /// Appends the cuts of one pair of tiles: the places of both tiles' samples in the first and in the second
+  /// tile.
   void append_cuts(std::uint32_t pair) {
     const auto first = keys_.begin() + pair, second = first + kTile, end = second + kTile;
     std::vector<std::uint32_t> in_first, in_second;

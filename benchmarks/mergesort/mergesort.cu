@@ -1,11 +1,11 @@
-// Keys sorted with their values, equal keys in their order: tiles in shared memory, then pairs of sorted segments merged
-// until one is left. Source of the algorithm: mergeSort of the CUDA SDK (Satish, Harris and Garland, IPDPS 2009): samples
-// of both segments cut a pair into intervals which blocks merge by the ranks of their elements.
+// Sorts keys with their values; equal keys keep their order. Tiles are sorted in shared memory, then pairs of sorted
+// segments are merged until one segment remains. Samples of both segments cut a pair into intervals, which blocks merge
+// by the ranks of their elements. Source: mergeSort of the CUDA SDK (Satish, Harris and Garland, IPDPS 2009).
 
-constexpr int kTile = 1024;  // elements of a block that sorts, two a thread
-constexpr int kStep = 128;   // every so many an element is a sample
+constexpr int kTile = 1024;  // elements per block of merge_sort_tile, two per thread
+constexpr int kStep = 128;   // distance between two samples, in elements
 
-// How many of `count` sorted numbers are less than `number`, or not greater.
+// The number of elements of `sorted` that are less than `number`; with `equal_too`, that are less or equal.
 template <bool equal_too>
 __device__ __forceinline__ int rank(unsigned number, const unsigned* sorted, int count) {
   if (count <= 0) return 0;
@@ -50,8 +50,8 @@ extern "C" __global__ void merge_sort_tile(unsigned* keys_out, unsigned* values_
   values_out[at + kThreads] = values[thread + kThreads];
 }
 
-// Where each sample of either segment of a pair lies in the first and in the second; `samples` is how many pairs of
-// them there are in all. Those of the first segment come first.
+// The places of the samples of each pair of segments, in the first and in the second segment. The samples of the first
+// segment come first. `samples`: number of pairs of samples.
 extern "C" __global__ void sample_ranks(unsigned* ranks_first, unsigned* ranks_second, const unsigned* keys, int length,
                                         int samples) {
   const int thread = blockIdx.x * blockDim.x + threadIdx.x;
@@ -67,7 +67,7 @@ extern "C" __global__ void sample_ranks(unsigned* ranks_first, unsigned* ranks_s
   ranks_second[pair + of_segment + i] = i * kStep;
 }
 
-// The ranks of each pair in order: there its segments are cut.
+// Sorts the ranks of each pair of segments. The pair is cut at these ranks.
 extern "C" __global__ void merge_ranks(unsigned* cuts, const unsigned* ranks, int length, int samples) {
   const int thread = blockIdx.x * blockDim.x + threadIdx.x;
   if (thread >= samples) return;
@@ -81,14 +81,14 @@ extern "C" __global__ void merge_ranks(unsigned* cuts, const unsigned* ranks, in
   mine[i + rank<true>(b, first, of_segment)] = b;
 }
 
-// A block merges what lies between two cuts, at most kStep elements of each segment.
+// Merges the elements between two cuts, at most kStep of each segment, one block per interval.
 extern "C" __global__ void merge_intervals(unsigned* keys_out, unsigned* values_out, const unsigned* keys_in,
                                            const unsigned* values_in, const unsigned* cuts_first,
                                            const unsigned* cuts_second, int length) {
   __shared__ unsigned keys[2 * kStep], values[2 * kStep];
   __shared__ int begin_first, begin_second, end_first, end_second;
   const int thread = threadIdx.x;
-  const int intervals = 2 * length / kStep;  // of a pair
+  const int intervals = 2 * length / kStep;  // per pair of segments
   const int i = blockIdx.x & (intervals - 1);
   const int pair = (blockIdx.x - i) * kStep;
   if (thread == 0) {

@@ -1,4 +1,4 @@
-// What the application mergesort sorts, on the CPU.
+// The CPU reference of the application mergesort.
 #pragma once
 
 #include <algorithm>
@@ -8,7 +8,7 @@
 
 namespace gpumux::benchmarks::mergesort {
 
-/// Where the elements of sorted `keys` were; equal ones keep their order.
+/// The places of the elements of `keys` in ascending order of keys. Equal keys keep their order.
 [[nodiscard]] inline std::vector<std::uint32_t> reference(const std::vector<std::uint32_t>& keys) {
   std::vector<std::uint32_t> order(keys.size());
   std::iota(order.begin(), order.end(), 0U);

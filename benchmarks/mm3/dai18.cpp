@@ -1,4 +1,4 @@
-// dai18/3m: one product of 3mm. The three kernels are alike; the first is enough for the result to be right.
+// dai18/3m: one product of 3mm, by the first of the three kernels, which are alike.
 #include "benchmarks/kernel_program.hpp"
 #include "benchmarks/products_reference.hpp"
 #include "embedded/mm3.ptx.hpp"
@@ -32,12 +32,12 @@ class Product final : public KernelProgram {
   }
   void check() override {
     if (expected_.empty()) expected_ = product_reference(a_, b_, ni_, nk_, nj_);
-    // Sums of nk products, none negative.
+    // Each element is a sum of nk products, and no product is negative.
     check_close("3mm: e", e_, expected_, sum_tolerance(std::uint64_t{nk_} + 1));
   }
 
  private:
-  std::uint32_t ni_;  // the names of PolyBench
+  std::uint32_t ni_;  // PolyBench's names
   std::uint32_t nj_;
   std::uint32_t nk_;
   std::vector<float> a_;

@@ -14,7 +14,7 @@ constexpr const char* kName = "3mm";
 constexpr const char* kFile = "benchmarks/mm3/mm3.ptx";
 constexpr Dim3 kBlock{32, 8, 1};
 
-struct Size {  // the names of PolyBench
+struct Size {  // PolyBench's names
   std::uint32_t ni;
   std::uint32_t nj;
   std::uint32_t nk;
@@ -27,7 +27,7 @@ struct Size {  // the names of PolyBench
   }
 };
 
-/// Launch of a product with a result of rows x columns.
+/// Grid for a product whose result has rows x columns elements.
 Dim3 grid_for(std::uint32_t rows, std::uint32_t columns) {
   return {blocks_for(columns, kBlock.x), blocks_for(rows, kBlock.y)};
 }
@@ -79,7 +79,7 @@ class ThreeProducts final : public runtime::Application {
         reference_ = product_reference(product_reference(a, b, ni, nk, nj),
                                        product_reference(c, d, nj, nm, nl), ni, nj, nl);
       }
-      // A term of G comes from sums of nk and nm products and is one of nj; none is negative.
+      // A term of G is one of nj and comes from sums of nk and of nm products. No term is negative.
       check_close("3mm: g", g, reference_, sum_tolerance(std::uint64_t{nk} + nm + nj + 3));
     }
     host.free(device_a);

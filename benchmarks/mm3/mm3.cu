@@ -1,6 +1,6 @@
-// G = (A B)(C D) by three naive products (PolyBench's 3mm): blocks of 32x8 threads, one thread per element
-// of the result, which accumulates in global memory. Row-major. The loop stays rolled, as the compilers of the
-// time of the papers that run it left it: unrolled, it has fewer instructions beside each access.
+// G = (A B)(C D) by three naive products (PolyBench's 3mm), row-major. Blocks have 32x8 threads, one thread
+// per element of the result, which it accumulates in global memory. The loop stays rolled, as the papers'
+// compilers left it: an unrolled loop executes fewer instructions per memory access.
 
 // result (rows x columns) = left (rows x inner) * right (inner x columns)
 __device__ void multiply(const float* left, const float* right, float* result, int rows, int columns,

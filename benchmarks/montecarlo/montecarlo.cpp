@@ -1,4 +1,4 @@
-// montecarlo: host program of options priced by Monte Carlo.
+// montecarlo: host program of option pricing by Monte Carlo.
 #include "benchmarks/montecarlo/montecarlo.hpp"
 
 #include "benchmarks/kernel_program.hpp"
@@ -8,7 +8,7 @@ namespace gpumux::benchmarks::montecarlo {
 namespace {
 
 constexpr std::uint32_t kThreads = 256;
-constexpr std::uint32_t kMostOptions = 2048;  // of montecarlo.cu
+constexpr std::uint32_t kMostOptions = 2048;  // kMostOptions of montecarlo.cu
 
 class MonteCarlo final : public KernelProgram {
  public:
@@ -22,7 +22,7 @@ class MonteCarlo final : public KernelProgram {
       const float price = random.uniform(5.0F, 50.0F), strike = random.uniform(10.0F, 25.0F);
       options_.push_back(make_option(price, strike, random.uniform(1.0F, 5.0F)));
     }
-    // By Box and Muller; the first number is never zero.
+    // Normal samples by Box and Muller. The argument of the logarithm is never zero.
     for (std::uint32_t i = 0; i < paths_; ++i) {
       const double radius = std::sqrt(-2 * std::log(1 - static_cast<double>(random.unit())));
       const double angle = 6.283185307179586 * static_cast<double>(random.unit());
@@ -38,12 +38,13 @@ class MonteCarlo final : public KernelProgram {
   }
   void check() override {
     if (expected_.empty()) {
-      // A thread's own sum, and those of halves of the block.
+      // Roundings of a thread's own sum, and of the sums of halves of the block.
       const double summed = sum_tolerance(blocks_for(paths_, kThreads) + 9).relative;
       for (const Option& option : options_) {
         const Sums sums = reference(option, samples_);
         expected_.insert(expected_.end(), {sums.payoffs, sums.squares});
-        // A price has some ten roundings; those of the exponent, which is below three, count for it thrice.
+        // A price has about ten roundings. The roundings of the exponent, which is below 3, count three
+        // times.
         allowed_.push_back(summed * sums.payoffs + 32 * kFloatRounding * sums.payoffs_by_price);
         allowed_.push_back(summed * sums.squares + 32 * kFloatRounding * sums.squares_by_price);
       }
@@ -56,7 +57,7 @@ class MonteCarlo final : public KernelProgram {
   std::uint32_t paths_;
   std::vector<Option> options_;
   std::vector<float> samples_;
-  std::vector<float> result_;  // of each option the sum of payoffs, and of their squares
+  std::vector<float> result_;  // for each option the sum of payoffs, then the sum of their squares
   std::vector<double> expected_, allowed_;
 };
 
@@ -70,7 +71,7 @@ const KernelApp kMonteCarlo{
     .ptx_text = embedded::montecarlo_ptx,
 };
 [[maybe_unused]] const bool registered = register_kernel_app<MonteCarlo>(kMonteCarlo);
-// Most registers that give Table 3.3's five blocks an SM.
+// Most registers with which five blocks fit on an SM, as in Table 3.3.
 [[maybe_unused]] const bool registered_awatramani17 = register_kernel_app<MonteCarlo, variant::Awatramani17>(
     kMonteCarlo.with("awatramani17/montecarlo", "montecarlo for awatramani17",
                      {{"options", 512}, {"paths", 8192}}, {.registers_per_thread = 24}));

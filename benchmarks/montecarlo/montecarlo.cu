@@ -1,12 +1,12 @@
-// Prices of European call options by Monte Carlo, a block an option: sums of payoffs, and of their squares, over
-// samples of a normal distribution that lie in global memory. Source of the algorithm: MonteCarlo of the CUDA SDK.
+// Prices of European call options by Monte Carlo, one block per option: sums of payoffs, and of their squares,
+// over samples of a normal distribution in global memory. Source of the algorithm: MonteCarlo of the CUDA SDK.
 
 constexpr int kThreads = 256;
 constexpr int kMostOptions = 2048;
 
 struct Option {
   float price, strike;
-  float drift, spread;  // of the logarithm of the price until the option ends
+  float drift, spread;  // of the logarithm of the price over the option's life
 };
 __constant__ Option options[kMostOptions];
 

@@ -10,7 +10,8 @@ namespace gpumux::benchmarks::montecarlo {
 inline constexpr double kRate = 0.06;
 inline constexpr double kVolatility = 0.1;
 
-/// What the kernel has of an option: drift and spread are those of the logarithm of the price until it ends.
+/// An option as in the kernel. Drift and spread are those of the logarithm of the price over the option's
+/// life.
 struct Option {
   float price, strike;
   float drift, spread;
@@ -21,8 +22,8 @@ struct Option {
           static_cast<float>(kVolatility * std::sqrt(time))};
 }
 
-/// Over all paths: payoffs, their squares, and what an error relative to the price at the end makes of
-/// either.
+/// Sums over all paths: payoffs and their squares, and the change of each per relative error of the final
+/// price.
 struct Sums {
   double payoffs = 0, squares = 0;
   double payoffs_by_price = 0, squares_by_price = 0;

@@ -1,4 +1,4 @@
-// mri-gridding: host program of samples that are spread onto a grid.
+// mri-gridding: host program that spreads samples onto a grid.
 #include "benchmarks/mri_gridding/mri_gridding.hpp"
 
 #include <algorithm>
@@ -68,26 +68,26 @@ namespace {
 using Shape = runtime::AppInfo::KernelShape;
 using Words = DeviceArray<std::uint32_t>;
 
-constexpr std::uint32_t kThreads = 512;  // of a block that takes a sample a thread
-constexpr std::uint32_t kMost = 32;      // samples that a point takes on the GPU
-// As in mri_gridding.cu.
-constexpr std::uint32_t kSortThreads = 256;  // with four keys each
+constexpr std::uint32_t kThreads = 512;  // per block, one sample per thread
+constexpr std::uint32_t kMost = 32;      // most samples per point on the GPU
+// Constants of mri_gridding.cu.
+constexpr std::uint32_t kSortThreads = 256;  // four keys per thread
 constexpr std::uint32_t kSortTile = 4 * kSortThreads;
-constexpr std::uint32_t kBits = 4;  // of a digit
+constexpr std::uint32_t kBits = 4;  // per digit
 constexpr std::uint32_t kDigits = 1U << kBits;
 constexpr std::uint32_t kScan = 1024;  // elements that a block sums
-// A block gathers for 8x4x8 points, of which a thread has four along z.
+// A block gathers for 8x4x8 points. A thread computes four of them, along z.
 constexpr std::uint32_t kGatherX = 8;
 constexpr std::uint32_t kGatherY = 4;
 constexpr std::uint32_t kGatherZ = 2;
 constexpr std::uint32_t kDeep = 4;
 constexpr float kCutoff = 2.5F;
-// As Beatty's rule, in Parboil's form, has it for a window of 5 points and a grid that is 1.25 times as fine
-// as the image: pi sqrt((2 x 5 / 1.25 x (1.25 - 0.5))^2 - 0.8).
+// Beatty's rule in Parboil's form, for a window of 5 points and a grid that is 1.25 times as fine as the
+// image: pi sqrt((2 x 5 / 1.25 x (1.25 - 0.5))^2 - 0.8).
 constexpr float kBeta = 18.6389F;
 
-/// How an array is summed: by parts of kScan elements, and the parts' totals, filled up with zeros to
-/// `totals`, in a tree of which a block takes `fan` elements.
+/// The prefix sum of an array. Blocks sum parts of kScan elements. The totals of the parts, padded with zeros
+/// to `totals` elements, are summed in a tree; each block takes `fan` elements of it.
 struct Scan {
   explicit Scan(std::uint32_t elements)
       : count(elements), parts(blocks_for(elements, kScan)), totals(parts * kScan) {
@@ -100,12 +100,12 @@ struct Scan {
     }
   }
   [[nodiscard]] Shape of_parts(const char* kernel) const { return {kernel, {parts}, {kScan / 2}}; }
-  /// A level of the tree that has `left` elements.
+  /// Shape of a launch for one level of the tree, with `left` elements.
   [[nodiscard]] Shape of_totals(const char* kernel, std::uint32_t left) const {
     const std::uint32_t words = fan + fan / 16 + fan / 256;
     return {kernel, {left / fan}, {fan / 2}, words * std::uint32_t{sizeof(std::uint32_t)}};
   }
-  /// Exclusive sums of all elements of `data`, in place.
+  /// Replaces all elements of `data` by their exclusive prefix sums.
   void run(KernelRun& run, const Words& data) const {
     const auto sums = run.zeros<std::uint32_t>(totals);
     const auto zero = run.zeros<std::uint32_t>(1);
@@ -134,7 +134,7 @@ class MriGridding final : public KernelProgram {
   explicit MriGridding(const Params& params)
       : size_(params.get_multiple("size", kGatherX)), count_(params.get("samples")) {}
   [[nodiscard]] Shape shape() const override { return shapes().back(); }
-  /// The scans' are those of the counts.
+  /// Shapes of all kernels. The shapes of the scan kernels are those for the points' counts.
   [[nodiscard]] std::vector<Shape> shapes() const override {
     const Scan scan(points() + 1);
     return {by_sample("bin_samples"),
@@ -149,8 +149,8 @@ class MriGridding final : public KernelProgram {
              {size_ / kGatherX, size_ / kGatherY * (size_ / (kDeep * kGatherZ))},
              {kGatherX, kGatherY, kGatherZ}}};
   }
-  /// On lines through the middle, in random directions, two samples to a point's width. As in Parboil's host
-  /// program, places are rounded down to points, so that squares of distances are exact.
+  /// Makes samples on lines through the middle, in random directions, two samples per distance of points. As
+  /// in Parboil's host program, places are rounded down to points, so that squares of distances are exact.
   void make_inputs(std::uint64_t seed) override {
     Random random(seed);
     const std::uint32_t line = 2 * size_;
@@ -166,7 +166,7 @@ class MriGridding final : public KernelProgram {
     }
   }
   void start(KernelRun& run) override {
-    const std::uint32_t padded = (count_ + 3) / 4 * 4;  // the sort takes four keys at once
+    const std::uint32_t padded = (count_ + 3) / 4 * 4;  // the sort takes four keys at a time
     set_symbols(run);
     const auto values = run.allocate<float>(std::size_t{2} * count_);
     const auto places = run.allocate<float>(std::size_t{4} * count_);
@@ -174,7 +174,7 @@ class MriGridding final : public KernelProgram {
     const auto samples = run.upload(samples_);
     auto keys = run.allocate<std::uint32_t>(padded);
     auto indices = run.allocate<std::uint32_t>(padded);
-    if (padded > count_) {  // greater than all keys, to stay last
+    if (padded > count_) {  // pads with keys greater than all others, which stay last
       const auto last = run.upload(std::vector<std::uint32_t>(padded - count_, 0xffff'ffffU));
       run.copy(Words{keys.first + count_, last.elements}, last);
     }
@@ -182,7 +182,7 @@ class MriGridding final : public KernelProgram {
     sort(run, keys, indices);
     run.launch_as(by_sample("reorder_samples"), count_, indices, samples, values, places);
     Scan(points() + 1).run(run, counts);
-    // The host needs to know which samples have found their point full.
+    // The host needs to know from which place on, in the sorted order, samples have found their point full.
     run.download(full_from_, Words{counts.first + points(), 1});
     if (run.verify()) run.download(order_, indices);
     const auto grid = run.zeros<float>(std::size_t{2} * points());
@@ -191,8 +191,9 @@ class MriGridding final : public KernelProgram {
     run.download(near_samples_, near_samples);
     run.download(grid_, grid);
   }
-  /// Which samples a full point has taken depends on the order of the blocks, how many does not; the others
-  /// are the host's, as in Parboil's program. The sum of both parts is that of all samples.
+  /// The GPU processes at most kMost samples of a point; the host processes the rest, as in Parboil's
+  /// program. Which samples the GPU takes depends on the order of the blocks, but their number does not. The
+  /// check subtracts the host's part from the sum of all samples.
   void check() override {
     make_reference();
     check_equal("mri-gridding: samples on the GPU", full_from_, {taken_});
@@ -212,9 +213,10 @@ class MriGridding final : public KernelProgram {
   }
 
  private:
-  // Of a window's value, in roundings: its argument's square is off by at most 3 x 347 + 5 of itself, and the
-  // function by 130 then: its logarithm's derivative is 0.115 at the least square, 14, and 0.026 at the
-  // greatest, 347. Polynomials and quotient add at most 45. Their ratio as such is good to 3e-8.
+  // Relative error of a window's value. The argument's square is off by at most 3 x 347 + 5 roundings, which
+  // changes the function by 130 roundings: the derivative of its logarithm is 0.115 at the least square, 14,
+  // and 0.026 at the greatest, 347. Polynomials and quotient add at most 45 roundings. Their ratio as such is
+  // good to 3e-8.
   static constexpr double kWindow = 3e-8 + 200 * kFloatRounding;
 
   [[nodiscard]] std::uint32_t points() const { return size_ * size_ * size_; }
@@ -224,8 +226,8 @@ class MriGridding final : public KernelProgram {
   [[nodiscard]] Shape by_tile(const char* kernel) const {
     return {kernel, {blocks_for(count_, kSortTile)}, {kSortThreads}};
   }
-  /// Uniform: of places in a cube, those within the sphere. Without functions whose last bits differ between
-  /// libraries.
+  /// A random direction, uniform: random points in a cube, of which those in the sphere count. Uses no
+  /// functions whose last bits differ between libraries.
   static std::array<float, 3> random_direction(Random& random) {
     for (;;) {
       std::array<float, 3> place{};
@@ -247,7 +249,8 @@ class MriGridding final : public KernelProgram {
     run.set_symbol("plane_points", std::array{size * size});
     run.set_symbol("inverse_square", std::array{1 / (kCutoff * kCutoff)});
   }
-  /// By digits, from the last one; arrays are exchanged, so that those passed have the result.
+  /// Sorts by digits, starting with the last digit. Each pass exchanges the arrays, so that `keys` and
+  /// `indices` hold the result.
   void sort(KernelRun& run, Words& keys, Words& indices) const {
     const Shape tiles = by_tile("sort_tiles");
     const auto histograms = run.allocate<std::uint32_t>(std::size_t{kDigits} * tiles.grid.x);
@@ -287,7 +290,7 @@ class MriGridding final : public KernelProgram {
   std::vector<float> grid_, near_samples_;
   Spread expected_;
   std::vector<double> allowed_;
-  std::uint32_t taken_ = 0;  // samples that do not find their point full
+  std::uint32_t taken_ = 0;  // samples that find a place at their point
 };
 
 const KernelApp kMriGridding{

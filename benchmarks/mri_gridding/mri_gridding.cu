@@ -1,22 +1,22 @@
-// Samples off a grid, spread onto it by a Kaiser-Bessel window. Source of the algorithm and of its steps: Parboil's
-// mri-gridding. Each sample takes a place at its point of the grid, unless that is full; samples are sorted by their
-// points, and put in that order; the points' counts are summed to where each point's samples start; and blocks
-// gather, for the points of their part, from the samples around it.
+// Spreads samples that are off a grid onto the grid, by a Kaiser-Bessel window. Source of the algorithm and of its
+// steps: Parboil's mri-gridding. First, each sample takes a place at its grid point, unless the point is full. Then
+// the samples are sorted by point and stored in that order. A prefix sum of the points' counts gives the start of
+// each point's samples. Finally, each block gathers, for its part of the points, from the samples around them.
 
 struct Sample {
   float real, imaginary, x, y, z, density;
 };
 
 __constant__ int grid_size[3];
-__constant__ int plane_points;  // of a plane of the grid, along x and y
+__constant__ int plane_points;  // points per plane of the grid, along x and y
 __constant__ float cutoff;
 __constant__ float cutoff_square;
-__constant__ float inverse_square;  // of the cutoff
+__constant__ float inverse_square;  // 1 / cutoff^2
 
-// A sample's key is its point, or `points`, how many there are, where `most` samples have that point already. A
-// thread that has found its point full takes back what it added. The plain read may be of an earlier count: it only
-// saves the atomic one. Which samples find their point full depends on the order of the blocks, but not how many: a
-// count is above `most` only where that many samples have the point.
+// keys[i]: the point of sample i, or `points` if `most` samples have taken that point already. A thread that finds
+// its point full undoes its addition. The plain read can return an earlier count; it only saves atomic operations.
+// Which samples find their point full depends on the order of the blocks, but their number does not: a count is above
+// `most` only at a point with that many samples.
 extern "C" __global__ void bin_samples(unsigned count, const Sample* samples, unsigned* keys, unsigned* indices,
                                        unsigned* counts, unsigned most, unsigned points) {
   const unsigned i = blockIdx.x * blockDim.x + threadIdx.x;
@@ -35,16 +35,17 @@ extern "C" __global__ void bin_samples(unsigned count, const Sample* samples, un
   indices[i] = i;
 }
 
-// Where an element of a scan is in shared memory. Against bank conflicts, Parboil adds index >> 4 + index >> 8, in
-// which C adds before it shifts, so that this is always 0: its scans have the conflicts, and the arithmetic. In PTX,
-// unlike in C, shifts by more than 31 are defined.
+// Place of a scan's element in shared memory. Against bank conflicts, Parboil adds index >> 4 + index >> 8. C
+// evaluates this sum before the shifts, so the result is always 0: Parboil's scans have the conflicts, and the
+// arithmetic. This function does the same in PTX, in which shifts by more than 31 are defined, unlike in C.
 __device__ __forceinline__ unsigned place(unsigned index) {
   unsigned shifted;
   asm("shr.u32 %0, %1, %2;" : "=r"(shifted) : "r"(index), "r"(index + 4));
   return index + (shifted >> 8);
 }
 
-// Exclusive sums in a tree: sums of ever more neighbours on the way up, from `stride` elements on, ...
+// Upward half of an exclusive prefix sum in a tree: sums neighbours that are `stride` elements apart, then twice as
+// far, and so on. Returns the stride of the level above, where sweep_down() begins.
 __device__ __forceinline__ unsigned sweep_up(unsigned* sums, unsigned stride) {
   const unsigned t = threadIdx.x;
   for (unsigned active = blockDim.x; active > 0; active /= 2) {
@@ -59,7 +60,8 @@ __device__ __forceinline__ unsigned sweep_up(unsigned* sums, unsigned stride) {
   return stride;
 }
 
-// ... and on the way down each hands its own on to its left half, and that plus the left half to the right one.
+// Downward half of an exclusive prefix sum in a tree: each node passes its value to its left half, and its value plus
+// the sum of the left half to its right half.
 __device__ __forceinline__ void sweep_down(unsigned* sums, unsigned stride) {
   const unsigned t = threadIdx.x;
   for (unsigned active = 1; active <= blockDim.x; active *= 2) {
@@ -79,17 +81,17 @@ __device__ __forceinline__ void sweep_down(unsigned* sums, unsigned stride) {
 // --- sorting by digits -------------------------------------------------------------------------------------------
 
 constexpr int kSortThreads = 256;
-constexpr int kTile = 4 * kSortThreads;  // keys that a block sorts
-constexpr int kBits = 4;                 // of a digit
+constexpr int kTile = 4 * kSortThreads;  // keys per block
+constexpr int kBits = 4;                 // per digit
 constexpr int kDigits = 1 << kBits;
-constexpr unsigned kNoKey = 0xffffffff;  // beyond the last key: greater than all
+constexpr unsigned kNoKey = 0xffffffff;  // behind the last key; greater than all keys
 
 __device__ __forceinline__ unsigned digit_of(unsigned key, int digit) {
   return (key & ((1u << (kBits * (digit + 1))) - 1)) >> (kBits * digit);
 }
 
-// Exclusive sums of a tile, and their total behind them. A thread has two pairs at the first level, and at most one
-// at the others.
+// Replaces the elements of a tile by their exclusive prefix sums, and stores their total behind them. A thread adds
+// two pairs on the first level, and at most one pair on the other levels.
 __device__ __forceinline__ void scan_tile(unsigned* sums) {
   const unsigned pair = 2 * threadIdx.x, other = 2 * (blockDim.x + threadIdx.x);
   unsigned& first_left = sums[place(pair)];
@@ -115,9 +117,9 @@ __device__ __forceinline__ void scan_tile(unsigned* sums) {
   __syncthreads();
 }
 
-// Sorts each tile by one digit, in place, by a split for each of its bits, and counts the tile's digits. Arrays have
-// room for a multiple of 4 keys, of which those from `count` on are kNoKey. A key stays in its thread, and its index
-// changes; zeros are counted in the lower half of a word, ones in the upper one.
+// Sorts each tile by one digit, in place, by one split per bit, and counts the tile's digits. Arrays have room for a
+// multiple of 4 keys; the keys from `count` on are kNoKey. A key stays in its thread, and its index changes. Zeros
+// are counted in the lower half of a word, ones in the upper half.
 extern "C" __global__ void sort_tiles(int count, int digit, unsigned* keys, unsigned* values, unsigned* histograms) {
   __shared__ unsigned flags[kTile + 1 + (kTile + 1) / 16 + (kTile + 1) / 64];
   __shared__ unsigned histogram[kDigits];
@@ -171,8 +173,8 @@ extern "C" __global__ void sort_tiles(int count, int digit, unsigned* keys, unsi
   if (t < kDigits) histograms[gridDim.x * t + blockIdx.x] = histogram[t];
 }
 
-// Moves the elements of sorted tiles to where their digits start, as `starts` has it for each digit and tile. A
-// thread walks back to where its first key's digit begins in the tile.
+// Moves the elements of sorted tiles to the places of their digits; `starts` has the first place for each digit and
+// tile. A thread walks back to the first key of the tile with the same digit as its own first key.
 extern "C" __global__ void move_tiles(int count, int digit, const unsigned* keys, unsigned* to_keys,
                                       const unsigned* values, unsigned* to_values, const unsigned* starts) {
   __shared__ unsigned start[kDigits];
@@ -213,9 +215,9 @@ extern "C" __global__ void move_tiles(int count, int digit, const unsigned* keys
 
 // --- sums over arrays of any length --------------------------------------------------------------------------------
 
-constexpr int kScan = 1024;  // elements of a block's sums
+constexpr int kScan = 1024;  // elements per block
 
-// Exclusive sums of kScan elements each, in place, and their totals.
+// Replaces each kScan elements by their exclusive prefix sums, and stores their totals.
 extern "C" __global__ void scan_parts(unsigned count, unsigned* data, unsigned* totals) {
   __shared__ unsigned sums[kScan + kScan / 16 + kScan / 256];
   const unsigned t = threadIdx.x;
@@ -238,8 +240,8 @@ extern "C" __global__ void scan_parts(unsigned count, unsigned* data, unsigned* 
 
 extern __shared__ unsigned level[];
 
-// The totals' own tree, up: the levels that a block has in shared memory, of elements that are `apart` from each
-// other.
+// Upward half of the totals' tree, for the levels that fit in a block's shared memory. The elements are `apart`
+// elements apart from each other.
 extern "C" __global__ void scan_up(unsigned* totals, unsigned apart) {
   const unsigned t = threadIdx.x;
   const unsigned left = 2 * apart * (blockIdx.x * blockDim.x + t) + apart - 1;
@@ -254,7 +256,7 @@ extern "C" __global__ void scan_up(unsigned* totals, unsigned apart) {
   totals[right] = right_sum;
 }
 
-// And down again.
+// Downward half of the totals' tree, for the levels of one launch of scan_up.
 extern "C" __global__ void scan_down(unsigned* totals, unsigned apart) {
   const unsigned t = threadIdx.x;
   const unsigned left = 2 * apart * (blockIdx.x * blockDim.x + t) + apart - 1;
@@ -268,7 +270,7 @@ extern "C" __global__ void scan_down(unsigned* totals, unsigned apart) {
   totals[right] = right_sum;
 }
 
-// Adds what the parts before have.
+// Adds to each part the sum of all parts before it.
 extern "C" __global__ void add_totals(unsigned count, unsigned* data, const unsigned* totals) {
   __shared__ unsigned before;
   if (threadIdx.x == 0) before = totals[blockIdx.x];
@@ -281,7 +283,7 @@ extern "C" __global__ void add_totals(unsigned count, unsigned* data, const unsi
 
 // --- samples in order, and the grid --------------------------------------------------------------------------------
 
-// Values, and places with the density, in arrays of their own.
+// Stores the samples in order: their values in one array, their places with the density in another array.
 extern "C" __global__ void reorder_samples(int count, const unsigned* indices, const Sample* samples, float2* values,
                                            float4* places) {
   const unsigned i = blockIdx.x * blockDim.x + threadIdx.x;
@@ -291,7 +293,7 @@ extern "C" __global__ void reorder_samples(int count, const unsigned* indices, c
   places[i] = make_float4(sample.x, sample.y, sample.z, sample.density);
 }
 
-// The modified Bessel function of order 0, by a ratio of polynomials in the argument's square.
+// The modified Bessel function of order 0, by a ratio of polynomials in the square of the argument.
 __device__ __forceinline__ float window(float argument) {
   constexpr float kAbove[] = {0.210580722890567e-22f, 0.380715242345326e-19f, 0.479440257548300e-16f,
                               0.435125971262668e-13f, 0.300931127112960e-10f, 0.160224679395361e-7f,
@@ -308,10 +310,10 @@ __device__ __forceinline__ float window(float argument) {
 }
 
 constexpr int kGatherTile = 64;  // samples in shared memory, and threads
-constexpr int kDeep = 4;         // points of a thread, along z
+constexpr int kDeep = 4;         // points per thread, along z
 
-// A block has 8x4x8 points. For each line of points along x within the cutoff of them, it goes through the samples
-// from the first point within it to the last one. Besides the sums, it counts the samples near each point.
+// Computes 8x4x8 points per block. For each line of points along x within the cutoff, the block processes the samples
+// from the first point within the cutoff to the last. Besides the sums, it counts the samples near each point.
 extern "C" __global__ void gather(const float2* values, const float4* places, const unsigned* starts, float2* grid,
                                   float* near_samples, float beta) {
   __shared__ float real[kGatherTile];
@@ -368,7 +370,8 @@ extern "C" __global__ void gather(const float2* values, const float4* places, co
             const float dz = at_z[s] - static_cast<int>(z + k * blockDim.z);
             const float square = flat + dz * dz;
             if (square >= cutoff_square) continue;
-            // The product is rounded before the difference, as in Parboil's, which is written in double precision.
+            // The product is rounded before the subtraction, as in Parboil's kernel, which uses double precision
+            // here.
             const float weight = window(beta * sqrtf(1.0f - __fmul_rn(square, inverse_square))) * density;
             sum[k].x += weight * value.x;
             sum[k].y += weight * value.y;

@@ -1,4 +1,4 @@
-// Samples spread onto a grid by the application mri-gridding, on the CPU.
+// The CPU reference of the application mri-gridding.
 #pragma once
 
 #include <cstdint>
@@ -6,18 +6,18 @@
 
 namespace gpumux::benchmarks::mri_gridding {
 
-/// Laid out as in mri_gridding.cu; made from its place, its value and its density.
+/// A sample, in the layout of mri_gridding.cu. The constructor takes its place, value and density.
 struct Sample {
   Sample(float at_x, float at_y, float at_z, float real_part, float imaginary_part, float its_density)
       : real(real_part), imaginary(imaginary_part), x(at_x), y(at_y), z(at_z), density(its_density) {}
   float real, imaginary, x, y, z, density;
 };
 
-/// Sums at each point of a grid, real and imaginary, and of the terms' magnitudes.
+/// Sums of the samples' contributions at each grid point.
 struct Spread {
-  std::vector<double> values;               // two for each point
-  std::vector<double> magnitudes;           // likewise
-  std::vector<std::uint32_t> near_samples;  // how many terms a point has
+  std::vector<double> values;               // two per point: real part, imaginary part
+  std::vector<double> magnitudes;           // sums of the terms' magnitudes, in the same order
+  std::vector<std::uint32_t> near_samples;  // number of terms per point
 };
 
 /// The modified Bessel function of order 0, by its series.

@@ -11,8 +11,8 @@ namespace {
 
 constexpr std::uint32_t kThreads = 256;
 constexpr std::uint32_t kMagnitudeThreads = 512;
-constexpr std::uint32_t kMostSamples = 1024;  // a launch: kMostSamples of mri_q.cu
-constexpr float kFrequency = 8.0F;            // greatest in a direction; places are from -1/2 to 1/2
+constexpr std::uint32_t kMostSamples = 1024;  // per launch (kMostSamples of mri_q.cu)
+constexpr float kFrequency = 8.0F;            // greatest per direction; places are from -1/2 to 1/2
 
 struct Sample {
   float kx, ky, kz, weight;
@@ -37,8 +37,8 @@ class MriQ final : public KernelProgram {
     phi_real_ = random_floats(random, count_, -1.0F, 1.0F);
     phi_imaginary_ = random_floats(random, count_, -1.0F, 1.0F);
   }
-  /// The host puts the magnitudes beside the frequencies: weights are the same numbers, made there, too, so
-  /// that it need not wait.
+  /// Enqueues the run. The host computes the weights, too: they equal the magnitudes, and so the host need
+  /// not wait for the first kernel.
   void start(KernelRun& run) override {
     const auto real_in = run.upload(phi_real_);
     const auto imaginary_in = run.upload(phi_imaginary_);
@@ -66,9 +66,9 @@ class MriQ final : public KernelProgram {
     for (std::uint32_t s = 0; s < count_; ++s) weights.push_back(weight(s));
     check_close("mri-q: magnitude", magnitude_, weights, {.relative = 4 * kFloatRounding});
     if (expected_real_.empty()) make_reference();
-    // An angle is at most 12 turns, that is 75.4. It is off by six roundings: of a term, three times of a sum
-    // that it is in at most, of 2 pi and of the product with it. Angles are not reduced to half a turn, so
-    // the fast functions are off by at most 2^-14.7 (PTX ISA, cos.approx: for angles up to 100 pi), not
+    // An angle is at most 12 turns, which is 75.4. It has an error of six roundings: of a term, of at most
+    // three sums, of 2 pi, and of the product with 2 pi. Angles are not reduced to half a turn, so the fast
+    // functions have an error of at most 2^-14.7 (PTX ISA, cos.approx: for angles up to 100 pi) instead of
     // 2^-20.5.
     const double each = 2 * std::numbers::pi * 12 * 6 * kFloatRounding + std::exp2(-14.7);
     const double all = std::accumulate(weights.begin(), weights.end(), 0.0);

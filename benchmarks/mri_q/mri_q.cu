@@ -1,7 +1,7 @@
 // The matrix Q of a magnetic resonance image that is reconstructed from samples off a grid: a Fourier sum over all
-// samples for each voxel. Source of the algorithm: Parboil's mri-q, with its order of
-// operations. Samples are in constant memory, so many a launch, and each launch adds to what the voxels hold. The fast
-// functions get whole angles, not what is left of them after full turns.
+// samples for each voxel. Source of the algorithm: Parboil's mri-q, with its order of operations. Constant memory
+// holds the samples of one launch, and each launch adds to the voxels' sums. The fast functions get whole angles,
+// without removal of full turns.
 
 constexpr int kMostSamples = 1024;
 
@@ -15,8 +15,8 @@ extern "C" __global__ void phi_magnitude(const float* real, const float* imagina
   if (i < count) magnitude[i] = real[i] * real[i] + imaginary[i] * imaginary[i];
 }
 
-// `first`: the number, among `total`, of the launch's first sample. Two samples a step; where the number is odd, the
-// last launch has one before.
+// Adds the samples of one launch. `first`: the index, among `total`, of the launch's first sample. Each step adds two
+// samples; if `total` is odd, the last launch adds one sample before its first step.
 extern "C" __global__ void compute_q(int total, int first, const float* x, const float* y, const float* z, float* real,
                                      float* imaginary) {
   constexpr float kTurn = 6.2831853071795864769f;

@@ -27,7 +27,7 @@ Forest reference(std::uint32_t nodes, const std::vector<graphs::Edge>& edges) {
   for (const std::uint32_t edge : order) {
     const std::uint32_t a = find(edges[edge].from), b = find(edges[edge].to);
     if (a == b) continue;
-    root[std::max(a, b)] = std::min(a, b);  // so that the root is the smallest node
+    root[std::max(a, b)] = std::min(a, b);  // the root is the smallest node
     forest.in_tree[edge] = 1;
     forest.weight += edges[edge].weight;
   }
@@ -84,7 +84,7 @@ class Mst final : public runtime::Application {
  public:
   Mst(const Sizes& sizes, std::uint64_t seed) : nodes_(sizes.nodes()) {
     Random random(seed);
-    // With few nodes, none of the edges may be left: one always is.
+    // In a graph of few nodes, all edges can be missing. The loop ends when there is an edge.
     do edges_ = graphs::roads(sizes.width, sizes.height, random);
     while (edges_.empty());
     graph_ = graphs::rows_of(nodes_, edges_, true);

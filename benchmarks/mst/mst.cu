@@ -1,7 +1,8 @@
-// Minimum spanning forest of an undirected graph in compressed rows by Boruvka's algorithm, as in LonestarGPU (Burtscher,
-// Nasre and Pingali, IISWC 2012): each component finds the lightest edge that leaves it, all of them join over these
-// edges at once, and labels are brought up to date, until no edge leaves a component. A key is an edge's weight with its
-// number behind it: no two are equal, so that only two components can choose each other, and never more in a circle.
+// Minimum spanning forest of an undirected graph in compressed rows by Boruvka's algorithm, as in LonestarGPU
+// (Burtscher, Nasre and Pingali, IISWC 2012). In each round, each component finds the lightest edge that leaves it, all
+// components join over these edges, and labels are updated, until no edge leaves a component. A key is an edge's
+// weight, followed by the edge's number. No two keys are equal, so only two components can choose each other; longer
+// cycles cannot occur.
 
 using Key = unsigned long long;
 constexpr Key kNone = ~0ULL;
@@ -14,7 +15,7 @@ extern "C" __global__ void mst_init(unsigned* component, unsigned* parent, Key* 
   lightest[node] = kNone;
 }
 
-// lightest[c]: the key of the lightest edge that leaves component c. A thread has a node.
+// lightest[c]: the key of the lightest edge that leaves component c. Each thread processes one node.
 extern "C" __global__ void mst_lightest(const unsigned* __restrict__ first, const unsigned* __restrict__ targets,
                                         const unsigned* __restrict__ weights, const unsigned* __restrict__ edges,
                                         const unsigned* __restrict__ component, Key* lightest, unsigned nodes) {
@@ -31,8 +32,8 @@ extern "C" __global__ void mst_lightest(const unsigned* __restrict__ first, cons
   if (best < kNone) atomicMin(&lightest[mine], best);
 }
 
-// Components hang themselves below the one at the other end of their edge; of two that chose each other, the one with
-// the smaller number stays. ends[edge]: its two nodes.
+// Each component becomes a child of the component at the other end of its edge. If two components chose each other, the
+// one with the smaller number stays a root. ends[edge]: the two nodes of an edge.
 extern "C" __global__ void mst_join(const uint2* __restrict__ ends, const unsigned* __restrict__ component,
                                     const Key* __restrict__ lightest, unsigned* parent, unsigned* in_tree, unsigned* more,
                                     Key* weight, unsigned nodes) {

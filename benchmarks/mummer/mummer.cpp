@@ -1,4 +1,4 @@
-// mummer: host program of exact matches by a suffix tree.
+// mummer: host program that finds exact matches by a suffix tree.
 #include "benchmarks/mummer/mummer.hpp"
 
 #include "benchmarks/kernel_program.hpp"
@@ -11,9 +11,9 @@ constexpr std::uint32_t kThreads = 256;
 constexpr std::uint32_t kLetters = 4;
 constexpr std::string_view kAlphabet = "ACGT";
 constexpr std::uint32_t kTextureWidth = 4096;
-constexpr std::uint32_t kTextureBlock = 32;  // rows that nodes with neighbouring numbers share
+constexpr std::uint32_t kTextureBlock = 32;  // rows over which nodes with consecutive numbers are distributed
 
-/// A texel of the kernels' textures: five numbers of three bytes.
+/// A texel of the kernels' textures: five numbers of three bytes each.
 using Texel = std::array<std::uint8_t, 16>;
 void put(Texel& texel, std::size_t number, std::uint32_t value) {
   for (std::size_t byte = 0; byte < 3; ++byte)
@@ -35,7 +35,8 @@ class Mummer final : public KernelProgram {
   [[nodiscard]] std::vector<runtime::AppInfo::KernelShape> shapes() const override {
     return {shape(), {"print_matches", shape().grid, shape().block}};
   }
-  /// Queries are pieces of the reference; in half of them one letter is another.
+  /// Makes the reference and the queries. Queries are pieces of the reference; half of them have one changed
+  /// letter.
   void make_inputs(std::uint64_t seed) override {
     Random random(seed);
     reference_.resize(size_);
@@ -54,7 +55,7 @@ class Mummer final : public KernelProgram {
   void start(KernelRun& run) override {
     std::vector<char> text(1, 's');  // letters count from 1
     for (const std::uint8_t letter : reference_) text.push_back(kAlphabet[letter]);
-    text.push_back('$');  // no query's letter
+    text.push_back('$');  // a letter that no query contains
     std::vector<char> query_text;
     std::vector<std::int32_t> query_begins;
     for (std::uint32_t q = 0; q < count_; ++q) {
@@ -110,7 +111,8 @@ class Mummer final : public KernelProgram {
 
  private:
   [[nodiscard]] std::uint32_t starts() const { return letters_ - least_ + 1; }
-  /// By levels from the root on, which is 1: its children are near each other in the textures.
+  /// Numbers the nodes level by level, starting with 1 for the root. Children of a node are then close to
+  /// each other in the textures.
   void number_nodes() {
     numbers_.assign(tree_.edges.size(), 0);
     std::vector<std::size_t> open = {0};
@@ -121,7 +123,7 @@ class Mummer final : public KernelProgram {
         if (child != 0) open.push_back(static_cast<std::size_t>(child));
     }
   }
-  /// Of a node in the textures, 12 bits for x and above them 12 for y: MUMmerGPU's, in blocks of 32 rows.
+  /// Place of a node in the textures: 12 bits for x, then 12 bits for y. As in MUMmerGPU, blocks of 32 rows.
   [[nodiscard]] std::uint32_t packed(std::int32_t node) const {
     const std::uint32_t number = numbers_[static_cast<std::size_t>(node)];
     const std::uint32_t in_block = number % (kTextureWidth * kTextureBlock);
@@ -129,12 +131,12 @@ class Mummer final : public KernelProgram {
         number / (kTextureWidth * kTextureBlock) * kTextureBlock + in_block % kTextureBlock;
     return in_block / kTextureBlock | y << 12;
   }
-  /// As the kernels hold it, y above 16 bits.
+  /// Place of a node as in the kernels, with y above 16 bits.
   [[nodiscard]] std::int32_t place(std::int32_t node) const {
     const std::uint32_t at = packed(node);
     return static_cast<std::int32_t>((at & 0xfff) | (at >> 12) << 16);
   }
-  /// As the kernels' three bytes: of x, of y, and the upper four bits of both.
+  /// Place of a node as three bytes, as in the textures: of x, of y, and the upper four bits of both.
   [[nodiscard]] std::uint32_t bytes_of(std::int32_t node) const {
     const std::uint32_t at = packed(node);
     const std::uint32_t x = at & 0xfff;
@@ -146,7 +148,7 @@ class Mummer final : public KernelProgram {
     std::vector<Texel> nodes(blocks * kTextureWidth * kTextureBlock);
     std::vector<Texel> children = nodes;
     for (std::size_t node = 0; node < tree_.edges.size(); ++node) {
-      if (numbers_[node] == 0) continue;  // the path to it ends with the letter behind the reference
+      if (numbers_[node] == 0) continue;  // the path to this node ends with the letter behind the reference
       const auto [first, behind, link, parent] = tree_.edges[node];
       const std::uint32_t at = packed(static_cast<std::int32_t>(node));
       const std::size_t index = std::size_t{at >> 12} * kTextureWidth + (at & 0xfff);
@@ -164,7 +166,7 @@ class Mummer final : public KernelProgram {
   std::uint32_t size_, count_, letters_, least_;
   std::vector<std::uint8_t> reference_, queries_;
   SuffixTree tree_;
-  std::vector<std::uint32_t> numbers_;  // of nodes in the textures; 0: none
+  std::vector<std::uint32_t> numbers_;  // of nodes in the textures; 0: not in the textures
   std::vector<Match> matches_;
   std::vector<std::int32_t> tops_;
 };
@@ -189,7 +191,7 @@ const KernelApp kMummer{
               {{"reference", 1'000'000}, {"queries", 50'000}})
         .of({{"match_queries", {.registers_per_thread = 18}},
              {"print_matches", {.registers_per_thread = 24}}}));
-// Three blocks for each of 28 SMs, and a tree of some 5 MB.
+// Three blocks for each of 28 SMs, and a tree of about 5 MB.
 [[maybe_unused]] const bool registered_kayiran14 = register_kernel_app<Mummer, variant::Kayiran14>(
     kMummer.with("kayiran14/mum", "MUMmerGPU for kayiran14", {{"reference", 100'000}, {"queries", 21504}}));
 

@@ -1,17 +1,17 @@
-// Exact matches of many short queries in a long reference, by its suffix tree; a thread has a query. Source of the
-// algorithm: MUMmerGPU (Schatz et al., BMC Bioinformatics 2007) as in Rodinia, with its order of operations and its layout:
-// nodes of 16 bytes in textures of two dimensions, reference and queries in plain memory.
+// Exact matches of many short queries in a long reference, by its suffix tree, one query per thread. Source of the
+// algorithm: MUMmerGPU (Schatz et al., BMC Bioinformatics 2007) as in Rodinia, with its order of operations and its
+// layout: nodes of 16 bytes in two-dimensional textures, reference and queries in plain memory.
 //
-// A place in the textures is 24 bits, 12 for x and 12 for y; 0 is none, and the root is at y = 1. A texel of `nodes` has
-// five numbers of three bytes: parent, suffix link, first and last letter of the edge from the parent, and the length of the
-// path from the root. One of `children` has the places of the children by letter. Behind a query's letters stands a 0, and
-// before them a letter that counts for nothing; letters of the reference begin at 1, too.
+// A place in the textures has 24 bits, 12 for x and 12 for y. 0 means no place, and the root is at y = 1. A texel of
+// `nodes` has five numbers of three bytes: parent, suffix link, first and last letter of the edge from the parent, and
+// the length of the path from the root. A texel of `children` has the places of the children by letter. A query has a 0
+// behind its letters and an unused letter before them; the first letter of the reference has index 1, too.
 
 constexpr unsigned kRoot = 1u << 16;
 
 __device__ __forceinline__ unsigned byte_of(unsigned word, int byte) { return (word >> (8 * byte)) & 0xff; }
 __device__ __forceinline__ int number(unsigned a, unsigned b, unsigned c) { return a | (b << 8) | (c << 16); }
-// x and y of three bytes: x's upper four bits are the lower ones of the third.
+// A place from three bytes: of x, of y, and the upper four bits of both (x in the lower half).
 __device__ __forceinline__ unsigned place(unsigned a, unsigned b, unsigned c) {
   return (a | ((c & 0xf) << 8)) | ((b | ((c & 0xf0) << 4)) << 16);
 }
@@ -34,8 +34,8 @@ __device__ __forceinline__ int depth_of(const uint4& node) {
   return number(byte_of(node.w, 0), byte_of(node.w, 1), byte_of(node.w, 2));
 }
 
-// matches[query][start]: the node at or below the end of the longest match of the query from `start` on, and its length;
-// left alone where that is below `least`.
+// matches[query][start]: the longest match of the query from `start` on, as the node at or below its end, and its
+// length. Unchanged if the length is below `least`.
 extern "C" __global__ void match_queries(const char* reference, cudaTextureObject_t nodes, cudaTextureObject_t children,
                                          const char* queries, const int* begins, const int* lengths, int count, int least,
                                          int2* matches) {
@@ -47,8 +47,8 @@ extern "C" __global__ void match_queries(const char* reference, cudaTextureObjec
   int2* mine = matches + begin - query * (least + 1);
   unsigned node = 0;
   unsigned above = 0;
-  int known = 0;   // letters of the edge below `node` that need no look
-  int length = 0;  // of the match, the letter before the query included
+  int known = 0;   // letters of the edge below `node` that need no comparison
+  int length = 0;  // of the match, with the letter before the query
   for (int start = 0; start <= letters - least; ++start, ++mine) {
     if (node == 0 || length < 1) {
       node = kRoot;
@@ -58,7 +58,7 @@ extern "C" __global__ void match_queries(const char* reference, cudaTextureObjec
     char letter = text[start + length];
     int at = 0;
     int first = 0;
-    bool ended = false;  // at a node, without an edge to follow
+    bool ended = false;  // the match ended at a node without an edge to follow
     while (letter != '\0') {
       const uint4 below = texel(children, node);
       above = node;
@@ -84,7 +84,7 @@ extern "C" __global__ void match_queries(const char* reference, cudaTextureObjec
         at = min(first + known, last + 1);
         length += min(letters_of_edge, known);
         known = max(known - letters_of_edge, 0);
-      } else {  // the first letter is that by which the edge was found
+      } else {  // the edge was found by its first letter
         ++length;
         at = first + 1;
       }
@@ -106,13 +106,13 @@ extern "C" __global__ void match_queries(const char* reference, cudaTextureObjec
       known = at - first;
       length -= known + 1;
     }
-    // On to the match without its first letter.
+    // Continues with the match without its first letter.
     node = suffix_of(texel(nodes, above));
   }
 }
 
-// tops[query][start]: of the nodes on the path of a match of `least` letters or more, the highest that has as many; its
-// leaves are where the match is in the reference. 0: the match is shorter.
+// tops[query][start]: for a match of at least `least` letters, the highest node on its path whose depth is at least
+// `least`. The leaves below this node are the places of the match in the reference. 0 for shorter matches.
 extern "C" __global__ void print_matches(cudaTextureObject_t nodes, const int2* matches, int count, int starts, int least,
                                          unsigned* tops) {
   const int query = blockIdx.x * blockDim.x + threadIdx.x;

@@ -10,7 +10,7 @@ namespace {
 constexpr std::int32_t kOpen = std::numeric_limits<std::int32_t>::max();
 constexpr std::uint8_t kEnd = 4;
 
-/// Ukkonen, On-line construction of suffix trees, Algorithmica 14 (1995).
+/// Builds a suffix tree (Ukkonen, On-line construction of suffix trees, Algorithmica 14, 1995).
 class Builder {
  public:
   explicit Builder(std::vector<std::uint8_t> text) : text_(std::move(text)) {

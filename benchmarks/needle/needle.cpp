@@ -1,4 +1,4 @@
-// needle: host program of Needleman-Wunsch.
+// needle: host program of the Needleman-Wunsch algorithm.
 #include "benchmarks/needle/needle.hpp"
 
 #include <algorithm>
@@ -11,7 +11,7 @@ namespace gpumux::benchmarks::needle {
 
 namespace {
 
-/// Row 0 and column 0.
+/// A matrix of scores with row 0 and column 0 filled.
 std::vector<std::int32_t> borders(std::uint32_t n, std::int32_t penalty) {
   const std::size_t columns = std::size_t{n} + 1;
   std::vector<std::int32_t> scores(columns * columns);
@@ -39,7 +39,7 @@ std::vector<std::int32_t> align(const std::vector<std::int32_t>& similarity, std
 namespace {
 
 constexpr std::uint32_t kTile = 16;
-constexpr std::uint32_t kLetters = 20;  // amino acids
+constexpr std::uint32_t kLetters = 20;  // number of amino acids
 constexpr std::int32_t kPenalty = 10;
 
 class Needle final : public KernelProgram {
@@ -51,7 +51,8 @@ class Needle final : public KernelProgram {
   [[nodiscard]] std::vector<runtime::AppInfo::KernelShape> shapes() const override {
     return {shape(), {"needle_second", {std::max(n_ / kTile - 1, 1U)}, {kTile}}};
   }
-  /// Two sequences at random, and the likeness of letters, as of amino acids: alike ones count most.
+  /// Makes two random sequences, and a random similarity of letters, as for amino acids. Equal letters score
+  /// highest.
   void make_inputs(std::uint64_t seed) override {
     Random random(seed);
     std::array<std::array<std::int32_t, kLetters>, kLetters> table{};

@@ -1,6 +1,6 @@
-// Needleman-Wunsch: scores of the best alignments of all prefixes of two sequences, in place, tile by tile along the
-// anti-diagonals of tiles. Source of the algorithm: Rodinia's nw, with its order of operations. A block of 16 threads has a
-// tile of 16 x 16 cells and walks along its anti-diagonals.
+// Needleman-Wunsch: scores of the best alignments of all prefixes of two sequences, in place. Tiles are computed along
+// the anti-diagonals of the matrix of tiles. A block of 16 threads computes a tile of 16 x 16 cells, along the
+// anti-diagonals of the tile. Source of the algorithm: Rodinia's nw, with its order of operations.
 
 constexpr int kTile = 16;
 
@@ -11,7 +11,7 @@ __device__ __forceinline__ void align_cell(int (*score)[kTile + 1], const int (*
   score[y][x] = max(max(matched, skipped), inserted);
 }
 
-// `columns`: cells of a row of `scores`, whose row 0 and column 0 are given; `similarity` has as many.
+// Computes one tile. `columns`: cells per row of `scores`, whose row 0 and column 0 are given, and of `similarity`.
 __device__ __forceinline__ void align_tile(int* scores, const int* similarity, int columns, int penalty, int tile_x,
                                            int tile_y) {
   __shared__ int score[kTile + 1][kTile + 1];
@@ -26,7 +26,7 @@ __device__ __forceinline__ void align_tile(int* scores, const int* similarity, i
   __syncthreads();
   score[0][t + 1] = corner[t + 1];
   __syncthreads();
-  // The upper left triangle, then the lower right one; in both, thread t has a column.
+  // The upper left triangle, then the lower right triangle. In both, thread t computes a column.
   for (int last = 0; last < kTile; ++last) {
     if (t <= last) align_cell(score, alike, last - t + 1, t + 1, penalty);
     __syncthreads();
@@ -38,12 +38,12 @@ __device__ __forceinline__ void align_tile(int* scores, const int* similarity, i
   for (int row = 0; row < kTile; ++row) corner[(row + 1) * columns + t + 1] = score[row + 1][t + 1];
 }
 
-// Anti-diagonal `diagonal` of the upper left half, as many tiles as its number.
+// Computes anti-diagonal `diagonal` of the upper left half, which has `diagonal` tiles.
 extern "C" __global__ void needle_first(int* scores, const int* similarity, int columns, int penalty, int diagonal) {
   align_tile(scores, similarity, columns, penalty, blockIdx.x, diagonal - 1 - blockIdx.x);
 }
 
-// One of the lower right half, of `diagonal` tiles in a square of `tiles` x `tiles`.
+// Computes the anti-diagonal of the lower right half with `diagonal` tiles, in a square of `tiles` x `tiles` tiles.
 extern "C" __global__ void needle_second(int* scores, const int* similarity, int columns, int penalty, int diagonal,
                                          int tiles) {
   align_tile(scores, similarity, columns, penalty, blockIdx.x + tiles - diagonal, tiles - 1 - blockIdx.x);

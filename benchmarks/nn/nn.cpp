@@ -63,8 +63,8 @@ class Nn final : public KernelProgram {
     run.download(distance_, distance);
   }
   void check() override {
-    // Two differences, squares, a sum and a root: less than four roundings, and those before the root count
-    // half.
+    // Two differences, squares, a sum and a root have less than four roundings, because those before the root
+    // count half.
     const Tolerance tolerance{.relative = 4 * kFloatRounding};
     if (expected_.empty()) expected_ = distances(places_, target_);
     check_close("nn: distance", distance_, expected_, tolerance);

@@ -1,4 +1,4 @@
-// Distances of places to a target, a thread for each place. Source of the algorithm: Rodinia's nn (nearest neighbour).
+// Distances of places to a target, one thread per place. Source of the algorithm: Rodinia's nn (nearest neighbour).
 
 struct Place {
   float latitude, longitude;

@@ -1,4 +1,4 @@
-// Distances of places and the nearest ones, on the CPU.
+// The CPU references of the application nn: distances of places, and the nearest places.
 #pragma once
 
 #include <cstdint>
@@ -6,15 +6,16 @@
 
 namespace gpumux::benchmarks::nn {
 
-/// As the kernel reads it.
+/// A place in the kernel's layout, in degrees.
 struct Place {
   float latitude, longitude;
 };
 
-/// Euclidean, in degrees.
+/// Euclidean distances to `target`, in degrees.
 [[nodiscard]] std::vector<double> distances(const std::vector<Place>& places, const Place& target);
 
-/// The places of the `k` least distances, nearest first, of equal ones the first first.
+/// The indices of the `k` smallest distances, in ascending order of distance. Of equal distances, the lower
+/// index comes first.
 template <typename Number>
 [[nodiscard]] std::vector<std::uint32_t> nearest(const std::vector<Number>& distance, std::uint32_t k);
 

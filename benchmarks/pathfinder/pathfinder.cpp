@@ -80,15 +80,15 @@ const KernelApp kPathfinder{
 };
 [[maybe_unused]] const bool registered = register_kernel_app<Pathfinder>(kPathfinder);
 
-// Several waves of blocks on a full machine.
+// A grid of several waves of blocks on a full machine.
 [[maybe_unused]] const bool registered_dai18 = register_kernel_app<Pathfinder, variant::Dai18>(
     kPathfinder.with("dai18/pf", "PathFinder as in Table 2 of dai18", {{"columns", 131072}, {"rows", 101}},
                      {.registers_per_thread = 16, .shared_bytes = 2048}));
-// One launch. Registers as in Table 4.2; Table 4.4's grid is that of ten million columns (rows=5).
+// One launch. Registers as in Table 4.2. Table 4.4's grid is the grid of ten million columns (rows=5).
 [[maybe_unused]] const bool registered_awatramani17 = register_kernel_app<Pathfinder, variant::Awatramani17>(
     kPathfinder.with("awatramani17/pathfinder", "pathfinder for awatramani17",
                      {{"columns", 884'736}, {"rows", 21}}, {.registers_per_thread = 16}));
-// The columns of Rodinia's own runs, and two launches instead of five.
+// The columns of Rodinia's own runs, with two launches instead of five.
 [[maybe_unused]] const bool registered_kayiran14 = register_kernel_app<Pathfinder, variant::Kayiran14>(
     kPathfinder.with("kayiran14/path", "pathfinder for kayiran14", {{"columns", 100'000}, {"rows", 41}}));
 

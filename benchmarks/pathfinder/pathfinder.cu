@@ -1,12 +1,12 @@
-// pathfinder: the cheapest way down a grid, one row at a time, moving straight or diagonally: dynamic programming.
-// Ghost zones as in hotspot: a block loads a strip with a halo as wide as the number of rows that one launch goes down.
+// pathfinder: the cheapest path down a grid, one row at a time, straight or diagonally, by dynamic programming.
+// Ghost zones: a block loads a strip with a halo as wide as the number of rows per launch.
 // Source of the algorithm: Rodinia's PathFinder (Che et al., IISWC 2010).
 
 #define WIDTH 256
 
-// to[c] = the cheapest cost of a way that ends in column c of row first_row + rows - 1, where `from` has the
-// costs above first_row. rows <= halo; block x writes the 256 - 2 rows columns from x * (256 - 2 rows) + rows - halo,
-// so blocks that are enough for rows = halo reach as far with fewer rows.
+// to[c]: the lowest cost of a path to column c of row first_row + rows - 1. `from` has the costs above first_row. rows
+// <= halo. Block x writes the 256 - 2 rows columns from x * (256 - 2 rows) + rows - halo on, so a grid that covers all
+// columns with rows = halo also covers them with fewer rows.
 extern "C" __global__ void dynproc(int rows, const int* wall, const int* from, int* to, int columns,
                                    int first_row, int halo) {
   __shared__ int above[WIDTH];
@@ -14,7 +14,7 @@ extern "C" __global__ void dynproc(int rows, const int* wall, const int* from, i
   const int tx = threadIdx.x;
   const int first_column = (WIDTH - 2 * rows) * blockIdx.x - halo;
   const int column = first_column + tx;
-  // The threads whose columns lie in the grid. Beyond its edge the neighbour is the cell itself.
+  // The range of threads whose columns are in the grid. Beyond the edge, the neighbour is the cell itself.
   const int first = first_column < 0 ? -first_column : 0;
   const int beyond = first_column + WIDTH - columns;
   const int last = beyond > 0 ? WIDTH - 1 - beyond : WIDTH - 1;
@@ -24,8 +24,8 @@ extern "C" __global__ void dynproc(int rows, const int* wall, const int* from, i
   if (column >= 0 && column < columns) above[tx] = from[column];
   __syncthreads();
 
-  // Rodinia's kernel tests the range of a row apart from that of the grid and remembers in a flag whether the
-  // thread computed: the instructions of both are kept.
+  // Rodinia's kernel tests the range of a row separately from the range of the grid, and remembers in a flag whether
+  // the thread computed. This kernel keeps the instructions of both.
   bool has_value = false;
   for (int i = 0; i < rows; ++i) {
     has_value = false;

@@ -1,4 +1,4 @@
-// pathfinder: the CPU reference, apart from the host program so that tests can call it.
+// pathfinder: the CPU reference. Tests call it, too.
 #pragma once
 
 #include <cstdint>
@@ -6,8 +6,8 @@
 
 namespace gpumux::benchmarks::pathfinder {
 
-/// For each column of the last row, the cheapest sum of cells on a way from the first row, where a way goes
-/// down one row at a time to the same or a neighbouring column. `grid` is row by row.
+/// For each column of the last row, the lowest sum of cells on a path from the first row. Each step of a path
+/// goes down one row, to the same or a neighbouring column. `grid` is row by row.
 [[nodiscard]] std::vector<std::int32_t> reference(const std::vector<std::int32_t>& grid,
                                                   std::uint32_t columns);
 

@@ -1,5 +1,5 @@
-// The synthetic real-time task of chimera15 section 4.1: it asks for half of the SMs, has them for a fixed
-// time, and is launched again and again (`every=1ms,deadline=215us,late=kill` beside its settings).
+// The synthetic real-time task of chimera15 section 4.1. It needs half of the SMs for a fixed time, and is
+// launched periodically (`every=1ms,deadline=215us,late=kill` among its settings).
 #include "benchmarks/kernel_program.hpp"
 #include "embedded/periodic.ptx.hpp"
 
@@ -39,7 +39,8 @@ class Periodic final : public KernelProgram {
   std::vector<std::uint32_t> result_;
 };
 
-// 200 us on chimera15-fermi30, of which 15 SMs are half.
+// With its default parameters, the task takes 200 us on 15 SMs of chimera15-fermi30, half of this machine's
+// SMs.
 [[maybe_unused]] const bool registered = register_kernel_app<Periodic>({
     .name = "chimera15/RT",
     .description =

@@ -1,5 +1,5 @@
-// A task of known length: each thread walks a quadratic sequence, an integer multiply-add that waits
-// for the last one at each step. The block takes the shared memory of a whole SM, so that each has an SM alone.
+// A task of known length. Each thread computes a quadratic sequence; each step is an integer multiply-add that
+// waits for the step before. A block takes the shared memory of a whole SM, so each block has an SM alone.
 #include <cstdint>
 
 extern "C" __global__ void walk_sequence(std::uint32_t* values, std::uint32_t steps) {

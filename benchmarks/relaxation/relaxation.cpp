@@ -1,4 +1,4 @@
-// kayiran14/bfs and kayiran14/sssp: host programs of distances in a scale-free graph.
+// kayiran14/bfs and kayiran14/sssp: host programs that compute distances in a scale-free graph.
 #include "benchmarks/relaxation/relaxation.hpp"
 
 #include <functional>
@@ -51,7 +51,7 @@ struct Sizes {
   [[nodiscard]] std::uint32_t nodes() const { return 1U << bits; }
 };
 
-/// What both searches share: the graph on the device, and the check. `Search` has the rounds.
+/// The common part of both searches: the graph on the device, and the check. `Search` has the rounds.
 template <typename Search>
 class Distances final : public runtime::Application {
  public:
@@ -109,7 +109,7 @@ class Distances final : public runtime::Application {
 
 using Words = runtime::DevicePtr<std::uint32_t>;
 
-/// Rounds over all nodes, until one changes nothing.
+/// Rounds that relax the edges of all nodes, until a round changes nothing.
 class ByTopology {
  public:
   static constexpr bool kHops = true;
@@ -129,7 +129,7 @@ class ByTopology {
   std::uint32_t nodes_;
 };
 
-/// Rounds over the nodes that the one before improved.
+/// Rounds that relax the edges of the nodes that the previous round improved.
 class ByWorkList {
  public:
   static constexpr bool kHops = false;
@@ -143,7 +143,7 @@ class ByWorkList {
     host.fill(queued_.address, 0, nodes * sizeof(std::uint32_t), 0);
     host.to_device(list_, std::vector<std::uint32_t>{source});
   }
-  /// `left`: nodes in the list.
+  /// Enqueues one round. `left`: number of nodes in the list.
   void round(std::uint32_t module, std::uint32_t left, Words first, Words targets, Words weights,
              Words distance, Words next_count) {
     host_.launch(module, kKernel, Distances<ByWorkList>::grid(left), first, targets, weights, distance,

@@ -1,7 +1,7 @@
 // Distances from a node of a graph in compressed rows, by relaxation of edges. Source of the algorithms: LonestarGPU
-// (Burtscher, Nasre and Pingali, A Quantitative Study of Irregular Programs on GPUs, IISWC 2012): its breadth-first
-// search relaxes what leaves every node that has been reached, over and over, until nothing changes (by topology); its
-// shortest paths relax what leaves the nodes of a work list, which were improved in the round before (by data).
+// (Burtscher, Nasre and Pingali, A Quantitative Study of Irregular Programs on GPUs, IISWC 2012). Its breadth-first
+// search (by topology) relaxes, in each round, the edges of all nodes that have been reached, until nothing changes.
+// Its shortest paths (by data) relax the edges of the nodes in a work list, which the round before has improved.
 
 constexpr unsigned kFar = 0xffffffffU;
 
@@ -10,7 +10,8 @@ extern "C" __global__ void relax_init(unsigned* distances, unsigned source, unsi
   if (node < nodes) distances[node] = node == source ? 0 : kFar;
 }
 
-// A round of the breadth-first search. What others improve in the same launch may be seen or not: a later round sees it.
+// A round of the breadth-first search. A thread may or may not see what others improve in the same launch; a later
+// round sees it.
 extern "C" __global__ void bfs_relax(const unsigned* __restrict__ first, const unsigned* __restrict__ targets,
                                      unsigned* distances, unsigned* changed, unsigned nodes) {
   const unsigned node = blockIdx.x * blockDim.x + threadIdx.x;
@@ -24,7 +25,7 @@ extern "C" __global__ void bfs_relax(const unsigned* __restrict__ first, const u
   }
 }
 
-// A round of shortest paths. A node is in a list at most once: `queued` says that it waits there.
+// A round of shortest paths. A list contains a node at most once: `queued` is 1 while the node is in a list.
 extern "C" __global__ void sssp_relax(const unsigned* __restrict__ first, const unsigned* __restrict__ targets,
                                       const unsigned* __restrict__ weights, unsigned* distances, unsigned* queued,
                                       const unsigned* list, unsigned count, unsigned* next, unsigned* next_count) {
@@ -32,7 +33,7 @@ extern "C" __global__ void sssp_relax(const unsigned* __restrict__ first, const 
   if (at >= count) return;
   const unsigned node = list[at];
   atomicExch(&queued[node], 0U);
-  // Whoever finds the node still queued has written a distance that is read here.
+  // A thread that finds the node still queued has written a distance before, and this read must see that distance.
   __threadfence();
   const unsigned distance = *static_cast<volatile unsigned*>(&distances[node]);
   const unsigned end = first[node + 1];

@@ -1,4 +1,4 @@
-// relaxation: the CPU reference, apart from the host programs so that tests can call it.
+// relaxation: the CPU reference. Tests call it, too.
 #pragma once
 
 #include <cstdint>
@@ -8,10 +8,10 @@
 
 namespace gpumux::benchmarks::relaxation {
 
-inline constexpr std::uint32_t kFar = ~std::uint32_t{0};  // no way leads there: kFar of relaxation.cu
+inline constexpr std::uint32_t kFar = ~std::uint32_t{0};  // unreachable; kFar of relaxation.cu
 
-/// Of the shortest ways from `source`, with the graph's weights or (`hops`) counting edges, by Dijkstra's
-/// algorithm.
+/// Lengths of the shortest paths from `source`, by Dijkstra's algorithm. With `hops`, the number of edges
+/// counts instead of their weights.
 [[nodiscard]] std::vector<std::uint32_t> distances(const graphs::Graph& graph, std::uint32_t source,
                                                    bool hops);
 

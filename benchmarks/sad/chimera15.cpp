@@ -1,5 +1,5 @@
-// chimera15/SAD: all three kernels of Parboil's sad, from a frame and the one before it to the SADs of all
-// block sizes.
+// chimera15/SAD: all three kernels of Parboil's sad. From a frame and the previous frame, they compute the
+// SADs of all block sizes.
 #include "benchmarks/kernel_program.hpp"
 #include "benchmarks/sad/sad_reference.hpp"
 #include "embedded/sad.ptx.hpp"
@@ -7,7 +7,7 @@
 namespace gpumux::benchmarks::sad {
 namespace {
 
-constexpr std::uint32_t kPixels = 16;  // of a macroblock's side
+constexpr std::uint32_t kPixels = 16;  // per side of a macroblock
 
 class MotionSads final : public KernelProgram {
  public:
@@ -20,7 +20,7 @@ class MotionSads final : public KernelProgram {
     const Dim3 macroblocks{width_ / kPixels, height_ / kPixels};
     return {shape(), {"sad_larger", macroblocks, {32, 4}}, {"sad_largest", macroblocks, {32}}};
   }
-  /// The frame before is the frame, moved by some pixels, and noise.
+  /// Makes both frames. The previous frame is the frame, shifted by a few pixels, with noise.
   void make_inputs(std::uint64_t seed) override {
     Random random(seed);
     frame_ = {width_, height_, std::vector<std::uint8_t>(std::size_t{width_} * height_)};
@@ -76,7 +76,7 @@ class MotionSads final : public KernelProgram {
   }
 
  private:
-  /// What the padding of a row holds is nobody's business.
+  /// Compares results without the padding of rows, whose content is undefined.
   static void same(const char* what, std::vector<std::uint16_t> result,
                    const std::vector<std::uint16_t>& expected) {
     for (std::size_t i = 0; i < result.size(); ++i)

@@ -1,4 +1,4 @@
-// sad: host program of the SADs of larger blocks.
+// sad: host program that computes the SADs of larger blocks from those of 4x4 blocks.
 #include "benchmarks/kernel_program.hpp"
 #include "benchmarks/sad/sad_reference.hpp"
 #include "embedded/sad.ptx.hpp"
@@ -16,7 +16,7 @@ class Sad final : public KernelProgram {
                    fmt::format("width={} times height={} must be at most 3000", grid_.x, grid_.y));
   }
   [[nodiscard]] runtime::AppInfo::KernelShape shape() const override { return {"sad_larger", grid_, kBlock}; }
-  /// What the first kernel of the program would leave: any sums that 16 differences of bytes can have.
+  /// Makes random results of the program's first kernel: sums that 16 differences of bytes can have.
   void make_inputs(std::uint64_t seed) override {
     Random random(seed);
     small_.resize(quadrants_ * 4 * kRow);

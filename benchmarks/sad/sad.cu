@@ -1,20 +1,20 @@
-// sad: sums of absolute differences (SADs) of the blocks of a video frame from those of the frame before, as motion
-// estimation needs them (block sizes of H.264). Source of the algorithm: Parboil's sad, with its order of operations.
+// sad: sums of absolute differences (SADs) between the blocks of a video frame and blocks of the previous frame, for
+// motion estimation (block sizes of H.264). Source of the algorithm: Parboil's sad, with its order of operations.
 //
-// For each macroblock of 16x16 pixels there are 16 rows of 4x4 SADs, one for each 4x4 block (quadrant by quadrant,
-// within a quadrant row by row), and a row holds the SADs of all search positions as unsigned shorts. The sums of larger
-// blocks add two positions at a time, in one integer: no sum passes 16 bits.
+// Each macroblock of 16x16 pixels has 16 rows of 4x4 SADs, one per 4x4 block (quadrant by quadrant, within a quadrant
+// row by row). A row holds the SADs of all search positions as unsigned shorts. The sums of larger blocks add two
+// positions at a time, in one integer: no sum exceeds 16 bits.
 
-constexpr int kPositions = 1089;       // 33 x 33 of a search range of 16 pixels each way
-constexpr int kPadded = 1096;          // of a row
-constexpr int kPairs = kPadded / 2;    // of positions in a row
+constexpr int kPositions = 1089;       // 33 x 33: a search range of 16 pixels each way
+constexpr int kPadded = 1096;          // positions per row, padding included
+constexpr int kPairs = kPadded / 2;    // pairs of positions per row
 constexpr int kRange = 16;             // pixels each way
 constexpr int kSpan = 33;              // positions along an axis
-constexpr int kEach = 18;              // positions of a thread: 61 threads have all
+constexpr int kEach = 18;              // positions per thread; 61 threads cover all positions
 
-// The first kernel: SADs of all 4x4 blocks at all search positions. A block of threads has a 4x4 block of pixels, and a
-// thread 18 positions, three neighbours at a time, which share the pixels that they look at. `before` repeats its pixels
-// beyond its borders.
+// The first kernel: SADs of all 4x4 blocks at all search positions. A block of threads processes one 4x4 block of
+// pixels. Each thread processes 18 positions, three neighbours at a time, which share the pixels that they read.
+// `before` repeats the pixels of its borders beyond them.
 extern "C" __global__ void sad_small(const unsigned short* frame, cudaTextureObject_t before, int width,
                                      unsigned short* small) {
   __shared__ unsigned short pixel[16];
@@ -55,18 +55,18 @@ extern "C" __global__ void sad_small(const unsigned short* frame, cudaTextureObj
   __syncthreads();
 
   if (threadIdx.x >= 32) return;
-  // Quadrant by quadrant of the macroblock, and row by row within one.
+  // The order of rows: quadrant by quadrant of the macroblock, row by row within a quadrant.
   const int macroblock = (blockIdx.y / 4) * (gridDim.x / 4) + blockIdx.x / 4;
   const int quadrant = (blockIdx.y / 2 % 2) * 2 + blockIdx.x / 2 % 2;
   const int within = (blockIdx.y % 2) * 2 + blockIdx.x % 2;
-  // What lies behind the last position is copied as it is: nobody looks at the padding of a row.
+  // The content behind the last position is copied as it is, because the padding of a row is not used.
   uint2* row = reinterpret_cast<uint2*>(small) + ((macroblock * 4 + quadrant) * 4 + within) * (kPadded / 4);
 #pragma unroll 1
   for (int i = threadIdx.x; i < kPadded / 4; i += 32) row[i] = reinterpret_cast<const uint2*>(sads)[i];
 }
 
-// The second kernel, blocks of 32x4: thread row q serves quadrant q of macroblock blockIdx.
-// wide: 8x4 blocks, 8 rows a macroblock; tall: 4x8, 8 rows; square: 8x8, 4 rows.
+// The second kernel, with blocks of 32x4 threads: thread row q processes quadrant q of macroblock blockIdx.
+// Results: wide: 8x4 blocks, 8 rows per macroblock; tall: 4x8, 8 rows; square: 8x8, 4 rows.
 extern "C" __global__ void sad_larger(const unsigned* small, unsigned* wide, unsigned* tall, unsigned* square) {
   const int quadrant = 4 * (blockIdx.y * gridDim.x + blockIdx.x) + threadIdx.y;
   const unsigned* in = small + 4 * quadrant * kPairs;
@@ -86,7 +86,7 @@ extern "C" __global__ void sad_larger(const unsigned* small, unsigned* wide, uns
   }
 }
 
-// The third kernel: from 8x8 blocks to 16x8, 8x16 and 16x16, a macroblock a block of 32 threads.
+// The third kernel: from 8x8 blocks to 16x8, 8x16 and 16x16, one block of 32 threads per macroblock.
 extern "C" __global__ void sad_largest(const unsigned* square, unsigned* wide, unsigned* tall, unsigned* whole) {
   const int macroblock = blockIdx.y * gridDim.x + blockIdx.x;
   const unsigned* in = square + 4 * macroblock * kPairs;

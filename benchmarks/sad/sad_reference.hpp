@@ -10,19 +10,19 @@
 namespace gpumux::benchmarks::sad {
 
 inline constexpr std::size_t kPositions = 1089;      // 33 x 33: a search range of 16 pixels each way
-inline constexpr std::size_t kRow = 1096;            // shorts of a row of SADs, padding included
-inline constexpr std::size_t kQuadrants = 4;         // of a macroblock
-inline constexpr std::uint32_t kLargest = 16 * 255;  // SAD of a 4x4 block
+inline constexpr std::size_t kRow = 1096;            // shorts per row of SADs, padding included
+inline constexpr std::size_t kQuadrants = 4;         // per macroblock
+inline constexpr std::uint32_t kLargest = 16 * 255;  // largest SAD of a 4x4 block
 
-/// SADs of larger blocks: rows of kRow, per quadrant two of 8x4 blocks (top, bottom), two of 4x8 blocks
-/// (left, right), one of the 8x8 block. Padding is 0.
+/// SADs of larger blocks, in rows of kRow elements. Per quadrant two rows of 8x4 blocks (top, bottom), two
+/// rows of 4x8 blocks (left, right) and one row of the 8x8 block. Padding is 0.
 struct Sads {
   std::vector<std::uint16_t> wide;
   std::vector<std::uint16_t> tall;
   std::vector<std::uint16_t> square;
 };
 
-/// From rows of 4x4 SADs: per quadrant top left, top right, bottom left, bottom right.
+/// Adds rows of 4x4 SADs, which are per quadrant top left, top right, bottom left, bottom right.
 inline Sads larger_sads(const std::vector<std::uint16_t>& small) {
   const std::size_t quadrants = small.size() / (4 * kRow);
   Sads result;
@@ -43,12 +43,12 @@ inline Sads larger_sads(const std::vector<std::uint16_t>& small) {
   return result;
 }
 
-/// A frame of bytes, whose sides are multiples of 16.
+/// A frame of bytes. Width and height are multiples of 16.
 struct Frame {
   std::uint32_t width = 0;
   std::uint32_t height = 0;
   std::vector<std::uint8_t> pixels;
-  /// Beyond the borders, their pixels.
+  /// The pixel at (x, y). Beyond a border, the frame repeats the pixels of the border.
   [[nodiscard]] int at(int x, int y) const {
     const int column = std::clamp(x, 0, static_cast<int>(width) - 1);
     const int row = std::clamp(y, 0, static_cast<int>(height) - 1);
@@ -56,8 +56,9 @@ struct Frame {
   }
 };
 
-/// Rows of 4x4 SADs: macroblock by macroblock, quadrant by quadrant, row by row within one. Position p of a
-/// row is p % 33 - 16 pixels to the right, p / 33 - 16 down in the frame before. Padding is 0.
+/// Rows of 4x4 SADs: macroblock by macroblock, quadrant by quadrant, row by row within a quadrant. Position p
+/// of a row is p % 33 - 16 pixels to the right and p / 33 - 16 pixels down in the previous frame. Padding is
+/// 0.
 inline std::vector<std::uint16_t> small_sads(const Frame& frame, const Frame& before) {
   std::vector<std::uint16_t> rows;
   for (std::uint32_t m = 0; m < frame.width / 16 * (frame.height / 16); ++m) {

@@ -26,7 +26,7 @@ struct Size {
   [[nodiscard]] Dim3 grid() const { return {m / kTileRows, n / kTileColumns}; }
 };
 
-/// `m`, `n`, `k`: their defaults.
+/// Parameters of an application; `m`, `n` and `k` are their defaults.
 template <std::int64_t m, std::int64_t n, std::int64_t k>
 const std::vector<runtime::AppParamInfo>& param_table() {
   static const std::vector<runtime::AppParamInfo> table = {
@@ -64,7 +64,7 @@ class Sgemm final : public runtime::Application {
       if (reference_.empty()) {
         reference_ = sgemm_reference(a, b, c, size_.m, size_.n, size_.k, kAlpha, kBeta);
       }
-      // k terms, none negative, then alpha, beta and their sum.
+      // k terms, of which none is negative, then the products with alpha and beta, and their sum.
       check_close("sgemm: c", result, reference_, sum_tolerance(size_.k + 3));
     }
     host.free(device_a);
@@ -113,9 +113,9 @@ bool add(const char* name, const char* description) {
 }
 [[maybe_unused]] const bool registered = add<1024, 1024, 64>(
     kName, "C = alpha A B^T + beta C, 128x16 register tiles (Volkov and Demmel, SC 2008; as in Parboil)");
-// Parboil's medium input, its largest.
+// Parboil's medium input, which is its largest input.
 [[maybe_unused]] const bool registered_wang17 = add<1024, 1056, 992>("wang17/sgemm", "sgemm for wang17");
-// The rows of Parboil's medium input, and some 4 blocks for each place of 28 SMs.
+// The rows of Parboil's medium input, and about 4 blocks for each block that 28 SMs can hold at a time.
 [[maybe_unused]] const bool registered_kayiran14 = add<1024, 1024, 64>("kayiran14/mm", "sgemm for kayiran14");
 
 }  // namespace

@@ -10,8 +10,8 @@ namespace gpumux::benchmarks::spmv {
 namespace {
 
 constexpr std::uint32_t kBlock = 192;
-constexpr std::int64_t kMaxRows = 32 * 8192;     // the kernel's constant array of groups
-constexpr std::int64_t kMaxMeanNonzeros = 2048;  // rows reach twice the mean: its array of diagonals
+constexpr std::int64_t kMaxRows = 32 * 8192;     // size of the kernel's constant array of groups, times 32
+constexpr std::int64_t kMaxMeanNonzeros = 2048;  // rows reach twice the mean: size of its array of diagonals
 constexpr std::uint32_t kBand = 512;  // largest distance from the diagonal of a region's common elements
 constexpr std::uint32_t kRegion = 32;
 
@@ -48,9 +48,9 @@ class Spmv final : public KernelProgram {
   }
 
  private:
-  // Like a mesh: 32 neighbouring rows have one length, uniform in [1, 2 * nonzeros_), and the same offsets
-  // from the diagonal, but one element in eight of each row lies anywhere. Elements that would repeat a
-  // column or leave the matrix are left out.
+  // A matrix like that of a mesh. 32 neighbouring rows have one length, uniform in [1, 2 * nonzeros_), and
+  // the same offsets from the diagonal; but one of eight elements of each row is anywhere. Elements that
+  // would repeat a column or leave the matrix are omitted.
   [[nodiscard]] SparseRows make_matrix(Random& random) const {
     SparseRows matrix;
     const std::size_t expected = std::size_t{rows_} * nonzeros_;

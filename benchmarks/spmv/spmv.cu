@@ -1,6 +1,6 @@
-// Sparse matrix-vector product in padded jagged-diagonal storage (JDS), as Parboil's spmv does it: rows
-// are sorted by falling length, each group of 32 rows (a warp) is padded to the longest of its rows,
-// and element k of all rows forms the contiguous "diagonal" k, so that a warp reads adjacent elements.
+// Sparse matrix-vector product in padded jagged-diagonal storage (JDS), as in Parboil's spmv. Rows are sorted by
+// falling length. Each group of 32 rows (a warp) is padded to the longest of its rows. Element k of all rows forms
+// the contiguous "diagonal" k, so that a warp reads adjacent elements.
 
 constexpr int kMaxDiagonals = 4096;
 constexpr int kMaxGroups = 8192;
@@ -9,8 +9,8 @@ __constant__ int diagonal_start[kMaxDiagonals];  // index of each diagonal's fir
 __constant__ int group_length[kMaxGroups];       // elements in each row of a group, padding included
 
 // One thread per sorted row. y[permutation[row]] = sum of value[k] * x[column[k]] over the row. The loads of three
-// elements overlap, as in Parboil: in one step the column of element k is loaded, then value and x of element k - 1,
-// and element k - 2 is added.
+// elements overlap, as in Parboil's kernel: one step loads the column of element k, then value and x of element k -
+// 1, and adds element k - 2.
 extern "C" __global__ void spmv_jds(float* y, const float* value, const int* column, const int* permutation,
                                     const float* x, int rows) {
   const int row = blockIdx.x * blockDim.x + threadIdx.x;

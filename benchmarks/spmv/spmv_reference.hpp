@@ -9,7 +9,7 @@
 
 namespace gpumux::benchmarks {
 
-/// Compressed sparse rows: row r holds elements [start[r], start[r + 1]).
+/// A matrix in compressed sparse rows. Row r holds elements [start[r], start[r + 1]).
 struct SparseRows {
   std::vector<std::size_t> start{0};
   std::vector<std::int32_t> column;
@@ -18,8 +18,9 @@ struct SparseRows {
   [[nodiscard]] std::size_t length(std::size_t row) const { return start[row + 1] - start[row]; }
 };
 
-/// Rows sorted by falling length (equal lengths keep their order), in groups of 32 that are padded to their
-/// longest row. Element k of sorted row r is at diagonal_start[k] + r. Padding has value 0 and column 0.
+/// A matrix in jagged diagonals. Rows are sorted by falling length (equal lengths keep their order), in
+/// groups of 32 that are padded to their longest row. Element k of sorted row r is at diagonal_start[k] + r.
+/// Padding has value 0 and column 0.
 struct JaggedDiagonals {
   static constexpr std::size_t kGroup = 32;
   std::vector<std::int32_t> permutation;     // sorted row -> row
@@ -40,7 +41,7 @@ inline JaggedDiagonals to_jagged_diagonals(const SparseRows& matrix) {
   for (std::size_t first = 0; first < rows; first += JaggedDiagonals::kGroup) {
     jds.group_length.push_back(static_cast<std::int32_t>(length(jds.permutation[first])));
   }
-  // Group lengths fall, so diagonal k covers the groups from the first to the last that is longer than k.
+  // Group lengths fall, so diagonal k covers the groups from the first to the last group longer than k.
   std::size_t groups = jds.group_length.size();
   std::size_t elements = 0;
   for (std::int32_t k = 0; groups > 0 && k < jds.group_length[0]; ++k) {

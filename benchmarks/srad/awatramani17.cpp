@@ -1,5 +1,5 @@
-// awatramani17/srad-1 to srad-6: each kernel of srad alone, on what it finds in the first iteration;
-// numbered, and with registers, as in Table 4.2.
+// awatramani17/srad-1 to srad-6: one kernel of srad each, on its input in the first iteration. Numbers and
+// registers as in Table 4.2.
 #include <algorithm>
 
 #include "benchmarks/kernel_program.hpp"
@@ -21,7 +21,7 @@ float spread_of_image(const std::vector<float>& image) {
   return spread_of(sum, squares, image.size());
 }
 
-/// What all have: an image, and a thread for each of its cells.
+/// Base of all six applications: an image, and one thread per cell.
 class OneKernel : public KernelProgram {
  public:
   OneKernel(const Params& params, const char* kernel, std::uint32_t arrays)
@@ -34,7 +34,7 @@ class OneKernel : public KernelProgram {
 
  protected:
   [[nodiscard]] std::uint32_t cells() const { return columns_ * rows_; }
-  /// Between extract and compress.
+  /// The image after extract, which is the input of the next kernels.
   [[nodiscard]] std::vector<float> extracted_image(std::uint64_t seed) const {
     return to_floats(extracted(speckled(columns_, rows_, seed)));
   }
@@ -81,7 +81,7 @@ class Prepare final : public OneKernel {
   std::vector<float> image_, sums_, squares_;
 };
 
-/// The first of the launches that make one sum of all, which has most of the work.
+/// The first of the launches that sum all cells, which does most of the work.
 class Reduce final : public OneKernel {
  public:
   explicit Reduce(const Params& params) : OneKernel(params, "reduce", 2) {}
@@ -102,7 +102,8 @@ class Reduce final : public OneKernel {
   }
 
  private:
-  /// The first of each block's numbers is their sum, in eight additions; the others stay.
+  /// Checks that the first number of each block is the block's sum, after eight additions, and that the other
+  /// numbers are unchanged.
   static void check_sums(const char* what, const std::vector<float>& result,
                          const std::vector<float>& values) {
     std::vector<double> expected = to_doubles(values);
@@ -143,7 +144,7 @@ class Gradients final : public OneKernel {
   }
   void check() override {
     const Differences expected = differences(image_, rows_, spread_);
-    // Each is rounded once.
+    // Each difference is rounded once.
     check_close("srad: to north", north_, to_floats(expected.north), Tolerance{});
     check_close("srad: to south", south_, to_floats(expected.south), Tolerance{});
     check_close("srad: to west", west_, to_floats(expected.west), Tolerance{});
@@ -183,7 +184,7 @@ class Diffuse final : public OneKernel {
 
  private:
   std::vector<float> image_;
-  Differences to_;  // floats
+  Differences to_;  // rounded to float
   std::vector<float> result_;
 };
 

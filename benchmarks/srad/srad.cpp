@@ -54,7 +54,7 @@ Stepped diffuse(const std::vector<float>& image, std::uint32_t rows, const Diffe
     result.image.push_back(
         static_cast<double>(image[i]) +
         part * (here * (to.north[i] + to.west[i]) + in_south * to.south[i] + in_east * to.east[i]));
-    // A difference is multiplied, added up and scaled.
+    // The roundings of a difference: it is multiplied, added up and scaled.
     const double all =
         std::abs(to.north[i]) + std::abs(to.south[i]) + std::abs(to.west[i]) + std::abs(to.east[i]);
     result.allowed.push_back(kFloatRounding *
@@ -155,8 +155,8 @@ class Srad : public runtime::Application {
     const runtime::LaunchSpec spec{.grid = {blocks_for(sizes_.cells(), kThreads)}, .block = {kThreads}};
     const std::uint32_t count = sizes_.cells();
     const std::uint32_t rows = sizes_.rows;
-    // Each step is judged by what it started from. What only that needs is copied back with the sums, so that
-    // the host waits no more often.
+    // Each step is checked against a reference that starts from the previous image of this run. Data for the
+    // checks is copied back together with the sums, so that the host does not wait more often.
     std::vector<float> now(verify ? cells : 0);
     std::vector<float> previous;
     std::vector<float> sum(1);
@@ -207,7 +207,7 @@ class Srad : public runtime::Application {
   void check_extracted(const std::vector<float>& now) const {
     check_close("srad: extracted", now, extracted(image_), kOfFunction);
   }
-  // Eight additions a launch, and the squares are rounded.
+  // The sums have eight roundings per launch; the squares are rounded once more.
   static void check_sums(const std::vector<float>& now, const std::vector<float>& sum,
                          const std::vector<float>& square, std::uint32_t launches) {
     double expected_sum = 0;
@@ -252,7 +252,7 @@ const bool registered = runtime::register_app({
         -> std::unique_ptr<runtime::Application> { return std::make_unique<Srad>(read_sizes(values), seed); },
 });
 
-/// Registers as in Table 4.2, which numbers the kernels from 1 to 6.
+/// Blocks count for the registers in Table 4.2, which numbers the kernels from 1 to 6.
 class Awatramani17Srad final : public Srad {
  public:
   using Srad::Srad;

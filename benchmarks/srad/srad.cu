@@ -1,7 +1,7 @@
-// Speckle reducing anisotropic diffusion (Yu and Acton, IEEE Trans. Image Processing 11(11), 2002): an image is smoothed
-// where it is even, and keeps its edges. Source of the algorithm: Rodinia's SRAD, version 1, in six kernels. Images lie
-// column by column; the neighbours of a cell are in the rows north[row] and south[row], and the columns west[column] and
-// east[column].
+// Speckle reducing anisotropic diffusion (Yu and Acton, IEEE Trans. Image Processing 11(11), 2002): smooths the even
+// parts of an image and keeps its edges. Source of the algorithm: Rodinia's SRAD, version 1, in six kernels. Images are
+// stored column by column. The neighbours of a cell are in rows north[row] and south[row], and in columns west[column]
+// and east[column].
 
 constexpr int kThreads = 256;
 
@@ -20,7 +20,7 @@ extern "C" __global__ void prepare(const float* image, float* sums, float* squar
   squares[i] = value * value;
 }
 
-// The first of 256 numbers becomes their sum. The `count` numbers lie `stride` apart.
+// Replaces the first of 256 numbers by their sum. The `count` numbers are `stride` elements apart.
 extern "C" __global__ void reduce(float* sums, float* squares, int count, int stride) {
   __shared__ float sum[kThreads];
   __shared__ float square[kThreads];
@@ -42,8 +42,8 @@ extern "C" __global__ void reduce(float* sums, float* squares, int count, int st
   }
 }
 
-// Differences to the four neighbours, and how far a cell is to take part in the diffusion: 1 where it varies as the image
-// does (`spread`, the square of the coefficient of variation), less at edges.
+// Differences to the four neighbours, and the coefficient of diffusion of each cell: 1 where the cell varies as much as
+// the image (`spread`, the square of the coefficient of variation), less at edges.
 extern "C" __global__ void srad1(const float* image, const int* north, const int* south, const int* west, const int* east,
                                  float* to_north, float* to_south, float* to_west, float* to_east, float* coefficient,
                                  int rows, int cells, float spread) {

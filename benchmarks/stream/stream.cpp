@@ -1,4 +1,4 @@
-// stream: loads and stores only. The result is the input, so there is no reference to compute.
+// stream: only loads and stores. The result equals the input, so no reference is computed.
 #include "base/error.hpp"
 #include "benchmarks/common.hpp"
 #include "embedded/stream.ptx.hpp"
@@ -8,7 +8,7 @@ namespace {
 
 constexpr const char* kName = "stream";
 constexpr const char* kFile = "benchmarks/stream/stream.ptx";
-constexpr std::uint32_t kThreads = 256;  // 8 warps a block: awatramani17 section 5.3.1
+constexpr std::uint32_t kThreads = 256;  // 8 warps per block (awatramani17 section 5.3.1)
 
 const std::vector<runtime::AppParamInfo>& param_table() {
   static const std::vector<runtime::AppParamInfo> table = {
@@ -46,7 +46,7 @@ class Stream final : public runtime::Application {
     std::vector<float> result(in_.size());
     host.from_device(result, out);
     co_await host.synchronize();
-    if (verify) check_close("stream: out", result, in_, Tolerance{});  // a copy is exact
+    if (verify) check_close("stream: out", result, in_, Tolerance{});  // a copy must be exact
     host.free(in);
     host.free(out);
   }

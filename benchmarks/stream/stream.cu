@@ -1,8 +1,8 @@
-// stream: each thread loads some words and stores them elsewhere; nothing else.
+// stream: each thread loads some words and stores them at another place.
 // Source of the workload: awatramani17 section 5.3.2 (the memory benchmark stream_x_words).
 
-// One kernel per number of words, since the words are held in registers between loads and stores.
-// Word w of all threads lies together, so that every access of a warp is one line.
+// One kernel per number of words, because registers hold the words between loads and stores.
+// Word w of all threads is contiguous, so that each access of a warp touches one line.
 template <int WORDS>
 __device__ __forceinline__ void stream(const float* in, float* out) {
   const int threads = gridDim.x * blockDim.x;

@@ -42,7 +42,8 @@ Formula random_formula(std::uint32_t variables, std::uint32_t clauses, Random& r
 
 namespace {
 
-/// The chance that no clause forces `variable` to be true, and to be false; place `except` is left out.
+/// The chances that no clause forces `variable` to be true, and that no clause forces it to be false. Place
+/// `except` is not counted.
 std::pair<float, float> quiet(const Formula& formula, const std::vector<float>& eta, std::uint32_t variable,
                               std::uint32_t except) {
   float to_true = 1, to_false = 1;

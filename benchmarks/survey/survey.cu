@@ -1,12 +1,13 @@
 // Survey propagation on a random 3-SAT formula, as in LonestarGPU (Burtscher, Nasre and Pingali, IISWC 2012). Source of
-// the equations: Braunstein, Mezard and Zecchina, Random Structures and Algorithms 27(2), 2005, section 4. Every
-// operation is rounded by itself, so that the result is known bit by bit.
+// the equations: Braunstein, Mezard and Zecchina, Random Structures and Algorithms 27(2), 2005, section 4. Each
+// operation is rounded separately, so that the result is known bit by bit.
 //
-// Place 3 c + p is literal p of clause c: literals[] has its variable twice, plus one if it is negated, and eta[] the survey
-// that the clause sends to that variable. places[first[v]] to places[first[v + 1] - 1] are those of variable v.
-// assigned[v]: 0 while v is free, 1 or -1.
+// Place 3 c + p is literal p of clause c. literals[] has twice the number of its variable, plus 1 if it is negated.
+// eta[] has the survey that the clause sends to that variable. places[first[v]] to places[first[v + 1] - 1] are the
+// places of variable v. assigned[v] is 0 while v is free, otherwise 1 or -1.
 
-// The chance that no clause forces a variable to be true (x), or false (y); place `except` is left out.
+// The chances that no clause forces a variable to be true (x), and that no clause forces it to be false (y). Place
+// `except` is not counted.
 __device__ float2 quiet(const unsigned* __restrict__ literals, const unsigned* __restrict__ first,
                         const unsigned* __restrict__ places, const float* __restrict__ eta, unsigned variable,
                         unsigned except) {
@@ -25,14 +26,14 @@ __device__ float2 quiet(const unsigned* __restrict__ literals, const unsigned* _
   return result;
 }
 
-// New surveys of each clause. A clause that is satisfied warns nobody, and neither is a variable warned that is assigned.
+// New surveys of each clause. The surveys of a satisfied clause are 0, and so are surveys to an assigned variable.
 extern "C" __global__ void sp_survey(const unsigned* __restrict__ literals, const unsigned* __restrict__ first,
                                      const unsigned* __restrict__ places, const int* __restrict__ assigned,
                                      const float* __restrict__ eta, float* next, unsigned* unsettled, float epsilon,
                                      unsigned clauses) {
   const unsigned clause = blockIdx.x * blockDim.x + threadIdx.x;
   if (clause >= clauses) return;
-  float unwilling[3];  // the chance that a literal cannot satisfy the clause
+  float unwilling[3];  // chance that a literal cannot satisfy the clause
   bool free[3];
   bool satisfied = false;
 #pragma unroll
@@ -62,7 +63,8 @@ extern "C" __global__ void sp_survey(const unsigned* __restrict__ literals, cons
   }
 }
 
-// How much more often a free variable is forced to be true than false; *largest has the bits of the largest magnitude.
+// bias[v]: the chance that free variable v is forced to be true, minus the chance that it is forced to be false.
+// *largest: the bits of the largest magnitude.
 extern "C" __global__ void sp_bias(const unsigned* __restrict__ literals, const unsigned* __restrict__ first,
                                    const unsigned* __restrict__ places, const int* __restrict__ assigned,
                                    const float* __restrict__ eta, float* bias, unsigned* largest, unsigned variables) {
@@ -81,7 +83,7 @@ extern "C" __global__ void sp_bias(const unsigned* __restrict__ literals, const 
   if (bits > *largest) atomicMax(largest, bits);
 }
 
-// Decimation: the most biased variables take the value they are forced to.
+// Decimation: the most biased variables are assigned the value that they are forced to.
 extern "C" __global__ void sp_decimate(const float* __restrict__ bias, int* assigned, float threshold,
                                        unsigned variables) {
   const unsigned variable = blockIdx.x * blockDim.x + threadIdx.x;

@@ -1,4 +1,4 @@
-// survey: formulas and the CPU reference, apart from the host program so that tests can call them.
+// survey: formulas and the CPU reference. Tests call them, too.
 #pragma once
 
 #include <cstdint>
@@ -8,8 +8,8 @@
 
 namespace gpumux::benchmarks::survey {
 
-/// A 3-SAT formula as a factor graph: places 3 c to 3 c + 2 are the literals of clause c, twice a variable,
-/// plus one if it is negated; places[first[v]] to places[first[v + 1] - 1] are those of variable v.
+/// A 3-SAT formula as a factor graph. Places 3 c to 3 c + 2 are the literals of clause c: twice a variable,
+/// plus 1 if it is negated. places[first[v]] to places[first[v + 1] - 1] are the places of variable v.
 struct Formula {
   std::vector<std::uint32_t> literals;
   std::vector<std::uint32_t> first;
@@ -18,39 +18,40 @@ struct Formula {
   [[nodiscard]] std::uint32_t variables() const { return static_cast<std::uint32_t>(first.size() - 1); }
 };
 
-/// The formula of these literals.
+/// Makes the formula with these literals.
 [[nodiscard]] Formula formula_of(std::vector<std::uint32_t> literals, std::uint32_t variables);
 
-/// Each clause has three different variables, drawn at random, half of them negated; `variables` is at
-/// least 3.
+/// Makes a random formula. Each clause has three different variables, half of them negated. `variables` must
+/// be at least 3.
 [[nodiscard]] Formula random_formula(std::uint32_t variables, std::uint32_t clauses, Random& random);
 
-/// How far a search goes.
+/// Limits of a search.
 struct Limits {
-  std::uint32_t decimations;  // how often variables are assigned
-  std::uint32_t iterations;   // of surveys before each, if they do not settle
-  float epsilon;              // surveys have settled when none changes by more
-  float share;                // of the largest bias: variables with as much are assigned
+  std::uint32_t decimations;  // number of times that variables are assigned
+  std::uint32_t iterations;   // most iterations before each decimation
+  float epsilon;              // surveys have settled if none changes by more than this
+  float share;                // variables with this part of the largest bias are assigned
 };
 
-/// Below this bias no variable is assigned: surveys say nothing any more.
+/// Bias below which no variable is assigned, because the surveys carry no information any more.
 inline constexpr float kIndifferent = 0.01F;
 
 struct State {
-  std::vector<float> eta;              // surveys by place
-  std::vector<float> bias;             // by variable: how much more often it is forced to be true than false
-  std::vector<std::int32_t> assigned;  // by variable: 0 is free
+  std::vector<float> eta;              // survey by place
+  std::vector<float> bias;             // by variable: chance to be forced to be true minus to be false
+  std::vector<std::int32_t> assigned;  // by variable: 0 if free, otherwise 1 or -1
 };
 
-/// New surveys of all clauses from those in state.eta (`next`); whether none changes by more than epsilon.
+/// Computes new surveys (`next`) of all clauses from state.eta. Returns true if no survey changes by more
+/// than `epsilon`.
 [[nodiscard]] bool update(const Formula& formula, const State& state, float epsilon,
                           std::vector<float>& next);
 
-/// state.bias from the surveys; the largest magnitude.
+/// Computes state.bias from the surveys. Returns the largest magnitude of a bias.
 float weigh(const Formula& formula, State& state);
 
-/// The search from the surveys `eta`: float operations in the order of the kernels, so that the result is
-/// theirs bit by bit.
+/// A search that starts from the surveys `eta`. Its float operations have the kernels' order, so the results
+/// are equal bit by bit.
 [[nodiscard]] State reference(const Formula& formula, const std::vector<float>& eta, const Limits& limits);
 
 }  // namespace gpumux::benchmarks::survey

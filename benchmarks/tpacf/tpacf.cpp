@@ -11,7 +11,7 @@ namespace gpumux::benchmarks::tpacf {
 namespace {
 
 constexpr std::uint32_t kThreads = 256;
-// Coordinates are so many parts of one: products of two, and their sums, are exact.
+// Coordinates are multiples of 1 / kParts, so that products of two coordinates, and their sums, are exact.
 constexpr float kParts = 1024.0F;
 
 class Tpacf final : public KernelProgram {
@@ -23,7 +23,7 @@ class Tpacf final : public KernelProgram {
   void make_inputs(std::uint64_t seed) override {
     Random random(seed);
     for (std::uint32_t i = 0; i < (sets_ + 1) * points_; ++i) {
-      // Uniform on the sphere, then on the grid of coordinates.
+      // Uniform on the sphere, then rounded to the grid of coordinates.
       const float z = random.uniform(-1.0F, 1.0F);
       const double angle = 6.283185307179586 * static_cast<double>(random.unit());
       const double radius = std::sqrt(1.0 - static_cast<double>(z) * static_cast<double>(z));
@@ -31,7 +31,7 @@ class Tpacf final : public KernelProgram {
       all_.push_back(
           {part(radius * std::cos(angle)), part(radius * std::sin(angle)), part(static_cast<double>(z))});
     }
-    // From 1 to 10,000 arc minutes, five bins each factor of ten.
+    // Bounds from 1 to 10,000 arc minutes, with five bins per factor of ten.
     for (std::uint32_t bin = 0; bin <= kBins; ++bin)
       bounds_.push_back(
           static_cast<float>(std::cos(std::pow(10.0, bin / 5.0) / 60 * std::numbers::pi / 180)));

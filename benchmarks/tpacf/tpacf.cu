@@ -1,18 +1,18 @@
-// Two-point angular correlation: histograms of the angles between all pairs of points on the sky, of observed points
-// among themselves, of each set of random points among themselves, and between the two. Source of the algorithm:
-// Parboil's tpacf, with its order of operations. A block has one pair of sets; bins are found by their bounds on the
-// cosine. Two neighbouring threads share a histogram.
+// Two-point angular correlation: histograms of the angles between all pairs of points on the sky. The pairs are of
+// observed points, of the points of each random set, and of an observed and a random point. Source of the algorithm:
+// Parboil's tpacf, with its order of operations. A block processes one pair of sets. A binary search over the bounds
+// on the cosine finds the bin. Two neighbouring threads share a histogram.
 
 constexpr unsigned kBins = 20;
 constexpr unsigned kThreads = 256;
-constexpr unsigned kSharing = 2;  // threads of a histogram
+constexpr unsigned kSharing = 2;  // threads per histogram
 constexpr unsigned kHistograms = kThreads / kSharing;
 
 struct Point {
   float x, y, z;
 };
 
-__constant__ float bounds[kBins + 1];  // of the cosine, falling
+__constant__ float bounds[kBins + 1];  // of the cosine, in falling order
 
 extern "C" __global__ void pair_histograms(const float* x, const float* y, const float* z, unsigned points,
                                            unsigned sets, unsigned long long* histograms) {
@@ -25,8 +25,9 @@ extern "C" __global__ void pair_histograms(const float* x, const float* y, const
     counts[i / kHistograms][i % kHistograms] = 0;
   }
 
-  // Block 0: the observed points; 1 to sets: a random set; then the observed ones and a random set. Tiles are of the
-  // one set, or of the observed points; a thread has points of the one set, or of the random one.
+  // Block 0 has the observed points; blocks 1 to `sets` have a random set each; the other blocks have the observed
+  // points and a random set. With one set, both the tiles and a thread's points are from this set. Otherwise the
+  // tiles are from the observed points, and a thread's points from the random set.
   const bool among = block < sets + 1;
   const unsigned tiled = (among ? block : 0) * points;
   const unsigned mine = (among ? block : block - sets) * points;
@@ -53,15 +54,15 @@ extern "C" __global__ void pair_histograms(const float* x, const float* y, const
           else
             low = middle;
         }
-        // Pairs of the same set once, of points that there are.
+        // Counts pairs within a set once, and only points that exist.
         if (cosine < bounds[low] && cosine >= bounds[high] && (!among || thread + j > i + k) && thread + j < points)
           atomicAdd(&counts[high - 1][thread / kSharing], 1u);
       }
     }
-    __syncthreads();  // before the next tile; Parboil has none, and so a race
+    __syncthreads();  // before the next tile is stored; Parboil's kernel has a race here
   }
 
-  // The histograms become one, half of them at a time added to the other half.
+  // Adds up the histograms, in each step one half to the other half.
   constexpr unsigned kHalf = kHistograms / 2;
   const unsigned histogram = thread % kHalf;
   for (unsigned half = kHalf; half > 0; half /= 2) {

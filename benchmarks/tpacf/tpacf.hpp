@@ -1,4 +1,4 @@
-// The correlation of the application tpacf, on the CPU.
+// The CPU reference of the application tpacf.
 #pragma once
 
 #include <cstddef>
@@ -14,7 +14,8 @@ struct Point {
   float x, y, z;
 };
 
-/// The bin of a cosine, from bounds[b] (not included) down to bounds[b + 1]; kBins: it is in none.
+/// The bin of a cosine: bin b is from bounds[b] (not included) down to bounds[b + 1]. kBins if the cosine is
+/// in no bin.
 [[nodiscard]] inline std::uint32_t bin_of(float cosine, std::span<const float> bounds) {
   if (cosine >= bounds[0]) return kBins;
   for (std::uint32_t bin = 0; bin < kBins; ++bin)
@@ -22,7 +23,8 @@ struct Point {
   return kBins;
 }
 
-/// Pairs of one point of each, or, of the same set, each pair of different points once.
+/// Histogram of the pairs of a point of `a` and a point of `b`. If `a` and `b` are the same set, each pair of
+/// different points counts once.
 [[nodiscard]] inline std::vector<std::uint32_t> histogram(std::span<const Point> a, std::span<const Point> b,
                                                           std::span<const float> bounds) {
   std::vector<std::uint32_t> counts(kBins + 1, 0);

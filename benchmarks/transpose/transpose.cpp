@@ -1,4 +1,4 @@
-// transpose: host program of a matrix transposed, whole and in tiles.
+// transpose: host program that transposes a matrix, and the tiles of a matrix.
 #include "benchmarks/transpose/transpose.hpp"
 
 #include "benchmarks/kernel_program.hpp"
@@ -7,7 +7,7 @@
 namespace gpumux::benchmarks::transpose {
 namespace {
 
-/// With one of its kernels, or both.
+/// Launches transpose_tiles (kWhole), transpose_coarse (kTiles), or both.
 template <bool kWhole, bool kTiles>
 class Transpose final : public KernelProgram {
  public:

@@ -1,9 +1,9 @@
-// A matrix transposed by tiles in shared memory, and the same copies with the tiles left where they are. Source of the
-// algorithm: transpose of the CUDA SDK.
+// Transposes a matrix by tiles in shared memory, or each tile of a matrix in place. Source of the algorithm: transpose
+// of the CUDA SDK.
 
 constexpr int kTile = 16;
 
-// Rows of a tile are one word apart from a multiple of the banks, so that a column has no conflicts.
+// Transposes the whole matrix. Rows of a tile are 17 words apart, so the words of a column are in different banks.
 extern "C" __global__ void transpose_tiles(float* result, const float* matrix, int width, int height) {
   __shared__ float tile[kTile][kTile + 1];
   const int x = blockIdx.x * kTile + threadIdx.x;
@@ -15,7 +15,7 @@ extern "C" __global__ void transpose_tiles(float* result, const float* matrix, i
   result[to_y * height + to_x] = tile[threadIdx.x][threadIdx.y];
 }
 
-// Each tile is transposed in itself.
+// Transposes each tile in its place.
 extern "C" __global__ void transpose_coarse(float* result, const float* matrix, int width) {
   __shared__ float tile[kTile][kTile + 1];
   const int at = (blockIdx.y * kTile + threadIdx.y) * width + blockIdx.x * kTile + threadIdx.x;

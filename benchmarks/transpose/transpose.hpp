@@ -1,4 +1,4 @@
-// What the kernels of the application transpose do, on the CPU.
+// The CPU references of the application transpose.
 #pragma once
 
 #include <cstddef>
@@ -7,9 +7,9 @@
 
 namespace gpumux::benchmarks::transpose {
 
-inline constexpr std::uint32_t kTile = 16;  // of transpose.cu
+inline constexpr std::uint32_t kTile = 16;  // kTile of transpose.cu
 
-/// Of a matrix of `width` columns.
+/// The transpose of a matrix with `width` columns.
 [[nodiscard]] inline std::vector<float> transposed(const std::vector<float>& matrix, std::size_t width) {
   const std::size_t height = matrix.size() / width;
   std::vector<float> result(matrix.size());
@@ -18,7 +18,7 @@ inline constexpr std::uint32_t kTile = 16;  // of transpose.cu
   return result;
 }
 
-/// Each tile transposed where it lies.
+/// The matrix with each tile transposed in its place.
 [[nodiscard]] inline std::vector<float> tiles_transposed(const std::vector<float>& matrix,
                                                          std::size_t width) {
   std::vector<float> result(matrix.size());

@@ -1,5 +1,6 @@
-// gpumux-keeper: starts a CUDA program for gpumux and leaves nothing of it behind, however gpumux ends
-// (src/program/keeper.hpp). A program of its own, because a signal that cannot be caught ends gpumux as well.
+// gpumux-keeper: starts a CUDA program for gpumux and ends all of its processes, however gpumux ends
+// (src/program/keeper.hpp). The keeper is a program of its own, because gpumux may be ended by a signal that
+// cannot be caught.
 #include "program/keeper.hpp"
 
 #include <dirent.h>
@@ -23,9 +24,10 @@ namespace {
 
 using gpumux::program::KeeperMessage;
 
-/// Signals that end a group of processes, such as Ctrl-C: the program decides what they do, not its keeper.
+/// Signals to a process group, such as from Ctrl-C. The program decides how to react, so the keeper ignores
+/// them.
 constexpr std::array kIgnored = {SIGINT, SIGQUIT, SIGTERM, SIGHUP, SIGPIPE, SIGTSTP, SIGTTIN, SIGTTOU};
-/// And those of which gpumux may have changed what they do.
+/// Signals whose handling gpumux may have changed.
 constexpr std::array kOfGpumux = {SIGXFSZ, SIGXCPU};
 
 void say(int control, KeeperMessage::What what, int value) {
@@ -33,8 +35,8 @@ void say(int control, KeeperMessage::What what, int value) {
   static_cast<void>(!::write(control, &message, sizeof(message)));
 }
 
-/// All but the keeper's own are closed, so that the keeper holds neither the program's socket nor a pipe
-/// open.
+/// Closes all descriptors except the keeper's own, so that the keeper does not keep the program's socket or a
+/// pipe open.
 void close_all_but(int first, int second) {
   std::vector<int> open;
   DIR* const folder = ::opendir("/proc/self/fd");
@@ -55,7 +57,7 @@ void use_no_standard_streams() {
   if (nothing > STDERR_FILENO) ::close(nothing);
 }
 
-/// Processes whose parent this one is.
+/// The child processes of this process.
 std::vector<pid_t> children() {
   std::vector<pid_t> found;
   DIR* const processes = ::opendir("/proc");
@@ -69,7 +71,7 @@ std::vector<pid_t> children() {
     if (file < 0) continue;
     const ssize_t bytes = ::read(file, text.data(), text.size() - 1);
     ::close(file);
-    // "12 (a name) R 11 ..."; a name may hold anything.
+    // Format: "12 (a name) R 11 ...". A name may contain any character.
     const char* const name_end = bytes > 0 ? std::strrchr(text.data(), ')') : nullptr;
     int parent = 0;
     if (name_end != nullptr && std::sscanf(name_end, ") %*c %d", &parent) == 1 && parent == me)
@@ -79,13 +81,13 @@ std::vector<pid_t> children() {
   return found;
 }
 
-/// Ends all that the program has started. The children of a process that ends become the keeper's, so that
-/// what has left its group or session is found, too.
+/// Ends all processes that the program has started. Children of an ended process become the keeper's
+/// children, so processes that have left its group or session are found, too.
 void end_everything() {
   while (true) {
     bool some = false;
     for (const pid_t child : children()) some |= ::kill(child, SIGKILL) == 0;
-    if (!some) return;  // none, or those of another user alone
+    if (!some) return;  // no child, or only children of another user
     ::waitpid(-1, nullptr, 0);
     while (::waitpid(-1, nullptr, WNOHANG) > 0) continue;
   }
@@ -104,7 +106,7 @@ void end_everything() {
   ::_exit(127);
 }
 
-/// Until gpumux wants no more of it.
+/// Waits until gpumux closes its end of the socket or asks for the end.
 void keep(int control, int signals, pid_t program) {
   std::array<pollfd, 2> waits = {pollfd{control, POLLIN, 0}, pollfd{signals, POLLIN, 0}};
   while (true) {
@@ -133,7 +135,7 @@ int main(int count, char** words) {
   if (next + 2 >= count) return kCannotBeKept;
 
   sigset_t of_children;
-  sigset_t mask;  // the program's
+  sigset_t mask;  // the program's signal mask
   sigemptyset(&of_children);
   sigaddset(&of_children, SIGCHLD);
   ::sigprocmask(SIG_BLOCK, &of_children, &mask);
@@ -147,8 +149,8 @@ int main(int count, char** words) {
   const pid_t program = ::fork();
   if (program == 0) become_program(words + next + 1, silent, keeper, mask, failure[1]);
   int error = errno;
-  // The program stays in the group of gpumux, which has the terminal; a signal to that group is not for the
-  // keeper.
+  // The program stays in gpumux's process group, which has the terminal. Signals to that group must not reach
+  // the keeper.
   ::setpgid(0, 0);
   ::close(failure[1]);
   if (program > 0 && ::read(failure[0], &error, sizeof(error)) != sizeof(error)) error = 0;

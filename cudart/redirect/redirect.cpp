@@ -1,13 +1,13 @@
-// For programs and shared objects that have NVIDIA's run time linked into them, as nvcc does it unless it is
-// told otherwise: a library that is loaded in front of all others (LD_PRELOAD) and, before the first
-// constructor of an object that has it, makes each function of that run time jump to ours of the same name.
-// They are found in the object's symbol table, which `strip` removes: then it says what to do. Objects
-// without that run time stay as they are.
+// Support for programs and shared objects with NVIDIA's run time linked statically, which is nvcc's default.
+// This library is loaded before all others (LD_PRELOAD). Before the first constructor of an object with that
+// run time, it makes each function of the run time jump to gpumux's function of the same name. The functions
+// are found in the object's symbol table. If `strip` has removed the table, the library prints what to do.
+// Other objects are not changed.
 //
-// What is there at the start is looked at in this library's constructor, which the linker makes the first of
-// all
-// (-z initfirst). What is loaded later is looked at when the dynamic linker calls the function by which it
-// tells debuggers of new objects (r_debug::r_brk): they are mapped then, and no code of theirs has run.
+// Objects that are present at the start are handled in this library's constructor, which the linker makes the
+// first of all (-z initfirst). Objects that are loaded later are handled when the dynamic linker calls the
+// function by which it notifies debuggers (r_debug::r_brk). At that time, the objects are mapped and none of
+// their code has run.
 #include <dlfcn.h>
 #include <elf.h>
 #include <fcntl.h>
@@ -28,7 +28,7 @@
 
 namespace {
 
-/// A file, mapped to be read.
+/// A file that is mapped for reading.
 class Image {
  public:
   explicit Image(const char* path) {
@@ -47,13 +47,13 @@ class Image {
   Image(const Image&) = delete;
   Image& operator=(const Image&) = delete;
 
-  /// nullptr: so many do not lie there.
+  /// `count` objects at an offset, or nullptr if they are not inside the file.
   template <class T>
   [[nodiscard]] const T* at(std::uint64_t offset, std::uint64_t count = 1) const {
     if (first_ == nullptr || offset > bytes_ || count > (bytes_ - offset) / sizeof(T)) return nullptr;
     return reinterpret_cast<const T*>(first_ + offset);
   }
-  /// Of a string table; empty where it does not end in the file.
+  /// A string of a string table. Empty if it does not end inside the file.
   [[nodiscard]] std::string_view text(std::uint64_t offset) const {
     const char* const text = at<char>(offset);
     if (text == nullptr) return {};
@@ -68,7 +68,7 @@ class Image {
 
 struct Function {
   std::string_view name;
-  std::uint64_t address;  // before the object was moved to where it lies
+  std::uint64_t address;  // address in the file, before relocation
   std::uint64_t bytes;
 };
 
@@ -76,7 +76,7 @@ struct Contents {
   bool fat_binaries = false;
   bool symbols = false;
   bool shared_runtime = false;
-  std::vector<Function> functions;  // whose names begin as those of the run time do
+  std::vector<Function> functions;  // functions with the name prefix of the run time
   std::vector<std::string_view> exported;
 };
 
@@ -131,7 +131,7 @@ constexpr std::size_t kJumpBytes = 5;  // jmp rel32
 constexpr std::uintptr_t kReach = 0x7000'0000;
 constexpr std::uintptr_t kPage = 0x1000;
 
-/// Memory so near to `place` that a jump of 32 bits reaches it; nullptr: there is none.
+/// Allocates memory within reach of a 32-bit jump from `place`, or returns nullptr.
 std::byte* near_memory(std::uintptr_t place, std::size_t bytes) {
   constexpr std::uintptr_t kStep = 0x100'0000;
   for (std::uintptr_t away = kStep; away < kReach; away += kStep) {
@@ -141,7 +141,7 @@ std::byte* near_memory(std::uintptr_t place, std::size_t bytes) {
       void* const got = ::mmap(reinterpret_cast<void*>(wanted), bytes, PROT_READ | PROT_WRITE,
                                MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED_NOREPLACE, -1, 0);
       if (got == reinterpret_cast<void*>(wanted)) return static_cast<std::byte*>(got);
-      if (got != MAP_FAILED) ::munmap(got, bytes);  // a kernel that does not know the flag
+      if (got != MAP_FAILED) ::munmap(got, bytes);  // kernels without support of the flag
     }
   }
   return nullptr;
@@ -174,18 +174,18 @@ void write_jump(std::uintptr_t place, std::uintptr_t to) {
   allow(place, kJumpBytes, PROT_READ | PROT_EXEC);
 }
 
-// --- jumps to ours ---------------------------------------------------------------------------------------
+// --- jumps to gpumux's functions ------------------------------------------------------------------------
 
-/// A function of a run time that was linked in. Ours is looked for when it is called first, since nothing may
-/// be loaded while the dynamic linker tells of objects.
+/// A function of a statically linked run time. Its replacement is looked up at the first call, since no
+/// library may be loaded while the dynamic linker reports objects.
 struct Redirected {
   std::string name;
-  bool is_12;  // structures differ between the two
+  bool is_12;  // structures differ between versions 12 and 13
   std::uintptr_t* slot;
 };
 
 std::vector<Redirected>& redirected() {
-  static auto* const all = new std::vector<Redirected>;  // lives as long as the code that jumps
+  static auto* const all = new std::vector<Redirected>;  // must live as long as the jumping code
   return *all;
 }
 
@@ -210,7 +210,8 @@ extern "C" __attribute__((visibility("hidden"))) std::uintptr_t gpumux_redirect_
   return address;
 }
 
-// Where a slot leads at first, with its number in r11: keeps what arguments lie in, and goes on in ours.
+// Initial target of a slot, with the slot's number in r11. Saves the registers of arguments, looks up
+// gpumux's function, and jumps to it.
 extern "C" __attribute__((visibility("hidden"))) void gpumux_redirect_first();
 asm(R"(
   .text
@@ -265,8 +266,8 @@ gpumux_redirect_first:
 
 namespace {
 
-/// The table of an object's jumps: code of kEntryBytes for each function, and behind it, on pages of their
-/// own, the addresses where it leads.
+/// The jump table of an object: an entry of kEntryBytes of code for each function, followed by the target
+/// addresses on pages of their own.
 class Table {
  public:
   Table(std::uintptr_t near, std::size_t functions) {
@@ -279,7 +280,7 @@ class Table {
     put_jump(code_, &slots_[0]);
     next_ = code_ + kFirstBytes;
   }
-  /// An entry that leads to our function of this name; its address.
+  /// Adds an entry that jumps to gpumux's function of this name, and returns its address.
   std::uintptr_t add(std::string_view name, bool is_12) {
     std::byte* const entry = next_;
     next_ += kEntryBytes;
@@ -317,7 +318,7 @@ class Table {
   std::size_t count_ = 0;
 };
 
-/// Whether our libraries, which lie beside this one, have a function of this name.
+/// True if gpumux's libraries, which are in the folder of this one, have a function of this name.
 bool is_ours(std::string_view name) {
   static const auto* const names = [] {
     auto* const all = new std::vector<std::string>;
@@ -336,8 +337,8 @@ bool is_ours(std::string_view name) {
                                     [](const auto& text) { return std::string_view(text); });
 }
 
-/// Makes the functions of an object's run time jump to ours; `moved` is how far it lies from the addresses in
-/// its file.
+/// Makes the functions of an object's run time jump to gpumux's functions. `moved`: load address minus
+/// address in the file.
 void look_at(const char* path, std::uintptr_t moved, bool is_program) {
   const Image image(path);
   const Contents found = contents(image);
@@ -363,7 +364,7 @@ void look_at(const char* path, std::uintptr_t moved, bool is_program) {
   table.finish();
 }
 
-// --- objects that come ------------------------------------------------------------------------------------
+// --- objects that are loaded later ----------------------------------------------------------------------
 
 struct Seen {
   const link_map* object;
@@ -388,8 +389,8 @@ void look_at_new_objects() {
   before->swap(now);
 }
 
-/// In the place of the function by which the dynamic linker tells debuggers of objects, which does nothing.
-/// Objects are mapped, and neither relocated nor initialised.
+/// Replaces the function by which the dynamic linker notifies debuggers, which is empty. New objects are
+/// mapped, but neither relocated nor initialised.
 void objects_changed() {
   if (_r_debug.r_state == r_debug::RT_CONSISTENT) look_at_new_objects();
 }

@@ -1,6 +1,6 @@
-// What differs between NVIDIA's run times 12 and 13, for which the two libraries stand: a few structures and
-// signatures. All else of both is in libcuda.so.1, which they bring with them: unversioned there, it serves
-// programs that ask for a version, as what is preloaded does.
+// Differences between NVIDIA's run times 12 and 13, for the two libcudart libraries: a few structures and
+// signatures. Everything else is common and in libcuda.so.1, which both libraries load. Its symbols have no
+// versions, so they also serve programs that ask for a version, like a preloaded library.
 #include "cudart/versioned.hpp"
 
 #include "cudart/session.hpp"
@@ -12,7 +12,7 @@ namespace {
 
 constexpr int kMajor = GPUMUX_CUDART_MAJOR;  // from CMakeLists.txt
 
-/// cudaGraphEdgeData, 8 bytes each: plain dependencies.
+/// Clears cudaGraphEdgeData, 8 bytes each: plain dependencies.
 void clear_edges(void* data, std::size_t count) {
   constexpr std::size_t kBytes = 8;
   std::memset(data, 0, kBytes * count);
@@ -44,13 +44,13 @@ GPUMUX_CUDART_API Error cudaStreamUpdateCaptureDependencies_ptsz(StreamHandle st
 GPUMUX_CUDART_API Error cudaGetDeviceProperties(void* properties, int device) {
   return gpumux_get_device_properties(properties, device, kMajor);
 }
-// Data of each edge in between, which nobody has who does not use programmatic launches.
+// CUDA 13: functions have an argument for edge data, which only programmatic launches use.
 #define GPUMUX_EDGE_DATA(name) name
 #else
 GPUMUX_CUDART_API Error cudaGetDeviceProperties_v2(void* properties, int device) {
   return gpumux_get_device_properties(properties, device, kMajor);
 }
-// With data of edges by another name.
+// CUDA 12: variants with edge data have a suffix.
 #define GPUMUX_EDGE_DATA(name) name##_v2
 GPUMUX_CUDART_API Error cudaGraphAddDependencies(void* graph, void* const* from, void* const* to,
                                                  std::size_t count) {

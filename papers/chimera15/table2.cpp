@@ -1,5 +1,5 @@
-// Table 2 of chimera15 (ASPLOS 2015): what it costs to preempt a block of each kernel. An application has a
-// row in the table for each of its kernels; here it has one, with its kernels' values side by side.
+// Table 2 of chimera15 (ASPLOS 2015): the cost of preempting a block of each kernel. The paper has one row
+// per kernel; gpumux has one row per application, with the values of its kernels side by side.
 #include <fmt/core.h>
 
 #include "arch/config_file.hpp"
@@ -78,13 +78,13 @@ std::optional<TableCell> switching(const AppFacts& facts) {
     return fmt::format("{:.1f}", policy::context_cycles(facts.machine, bytes) / facts.machine.clocks.core);
   });
 }
-/// By the static analysis.
+/// Idempotence of each kernel, by static analysis.
 std::optional<TableCell> idempotent(const AppFacts& facts) {
   return of_each(facts, [](const KernelFacts& kernel) {
     return std::string(ptx::is_idempotent(*kernel.code) ? "yes" : "no");
   });
 }
-/// Half of a block's mean time, since preemption comes at any point of it.
+/// Drain time in us: half of a block's mean time, because preemption comes at any point of a block.
 std::optional<TableCell> drain(const AppFacts& facts, const RunResult& alone) {
   return of_each(facts, [&](const KernelFacts& kernel) -> std::string {
     for (const KernelResult& of : alone.kernels) {

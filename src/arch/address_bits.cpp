@@ -11,7 +11,7 @@ namespace gpumux::arch {
 
 namespace {
 
-/// `mask` without the places of `gone`.
+/// `mask` with the bit positions set in `gone` removed; higher bits move down.
 std::uint64_t without(std::uint64_t mask, std::uint64_t gone) {
   std::uint64_t result = 0;
   unsigned to = 0;

@@ -1,4 +1,4 @@
-// What machine files say in words: an enumeration each, and its words in the same order.
+// The choices of machine files: an enumeration for each, and its words in the same order.
 #pragma once
 
 #include <array>
@@ -9,73 +9,77 @@
 
 namespace gpumux::arch {
 
-/// How the high part of an address takes part in the choice of a set or slice: noc/index_hash.hpp.
+/// How the high part of an address affects the choice of a set or slice: noc/index_hash.hpp.
 enum class IndexFunction : std::uint8_t { Linear, Xor, Ipoly };
 inline constexpr std::array kIndexFunctionWords = {"linear", "xor", "ipoly"};
 [[nodiscard]] constexpr const char* word(IndexFunction function) {
   return kIndexFunctionWords.at(static_cast<std::size_t>(function));
 }
 
-/// Which set of L1 a line goes to: its number modulo the sets; with all bits above folded onto those (xor);
-/// or with some of them, as measured on Fermi (sm/l1.cpp).
+/// The L1 set of a line: its number modulo the sets (linear), that number xored with all higher bits folded
+/// (xor), or with some higher bits, as measured on Fermi (sm/l1.cpp).
 enum class L1Index : std::uint8_t { Linear, Xor, Fermi };
 inline constexpr std::array kL1IndexWords = {"linear", "xor", "fermi"};
 [[nodiscard]] constexpr const char* word(L1Index index) {
   return kL1IndexWords.at(static_cast<std::size_t>(index));
 }
 
-/// When a cache reserves a line: at the miss, or only when the data comes.
+/// When a cache allocates a line: at the miss, or when the data arrives.
 enum class Allocate : std::uint8_t { OnMiss, OnFill };
 inline constexpr std::array kAllocateWords = {"on-miss", "on-fill"};
 
-/// What a store does to L1's copy: it drops it, updates it, or takes a line for it. It always goes to L2.
+/// The effect of a store on L1's copy: evict it, update it, or allocate a line for the
+/// store. Stores always go to L2.
 enum class L1Write : std::uint8_t { Evict, Through, Allocate };
 inline constexpr std::array kL1WriteWords = {"evict", "through", "allocate"};
 
-/// isa::CodeLevel: what the machine is given to execute.
+/// Words of isa::CodeLevel: the code that the machine executes.
 inline constexpr std::array kCodeLevelWords = {"machine", "ptx"};
 
-/// What DRAM serves first: requests to open rows, or the oldest.
+/// The request that DRAM serves first: requests to open rows, or the oldest.
 enum class DramOrder : std::uint8_t { FrFcfs, Fcfs };
 inline constexpr std::array kDramOrderWords = {"frfcfs", "fcfs"};
 
-/// How the context of a thread block that is switched leaves its SM and comes back: as packets to memory and
-/// back, or in a time that the SM's part of the bandwidth takes for it, which nobody else feels.
+/// How the context of a switched thread block moves: as packets to memory and back, or by halting for the
+/// time that it takes with the SM's part of the bandwidth, without effect on other SMs.
 enum class ContextMoves : std::uint8_t { Traffic, Halt };
 inline constexpr std::array kContextMovesWords = {"traffic", "halt"};
 
-/// What cache-conscious scheduling keeps warps without a place from: loads, or everything.
+/// The instructions that cache-conscious scheduling withholds from warps beyond the cutoff: loads, or all.
 enum class CcwsHolds : std::uint8_t { Loads, All };
 inline constexpr std::array kCcwsHoldsWords = {"loads", "all"};
 
-/// Whose warps a limit of warps counts: the SM's, or each scheduler's by itself.
+/// The warps that a warp limit counts: those of the SM, or those of each scheduler separately.
 enum class WarpLimitPer : std::uint8_t { Sm, Scheduler };
 inline constexpr std::array kWarpLimitPerWords = {"sm", "scheduler"};
 
-/// What a load from outside the SM adds to the length of its phase: an issue, or its latency where L1 has it.
+/// The cycles that a load from outside the SM adds to its phase's length: an issue, or
+/// the latency of an L1 hit.
 enum class PhaseLoads : std::uint8_t { Issue, Latency };
 inline constexpr std::array kPhaseLoadsWords = {"issue", "latency"};
 
-/// Which warp of tlphase's ready queue issues: the next one in turn, the oldest, or the nearest to the end of
-/// its phase.
+/// The warp of tlphase's ready queue that issues: the next one in round-robin order, the oldest, or the one
+/// nearest to the end of its phase.
 enum class ReadyOrder : std::uint8_t { RoundRobin, Oldest, Nearest };
 inline constexpr std::array kReadyOrderWords = {"round-robin", "oldest", "nearest"};
 
-/// What a viewed SM's cycle counts as in which some warps are ready, but their units are busy, and others
-/// wait.
+/// The reason that a viewed SM counts for a cycle in which ready warps find their units
+/// busy and other warps wait.
 enum class ViewMixed : std::uint8_t { Pipeline, Scoreboard, Apart };
 inline constexpr std::array kViewMixedWords = {"pipeline", "scoreboard", "apart"};
 
-/// When a kernel no longer counts among those that run at once: when its last block has ended, or with its
-/// dispatch.
+/// When a kernel stops counting as one of the concurrent kernels: when its last block has ended, or when its
+/// last block has been dispatched.
 enum class KernelLeaves : std::uint8_t { Ended, Dispatched };
 inline constexpr std::array kKernelLeavesWords = {"ended", "dispatched"};
 
-/// What becomes of a launch that finds the GPU full of kernels: it waits, or it fails.
+/// The handling of a launch when the GPU already runs the maximum number of kernels: the launch waits, or
+/// fails.
 enum class WhenFull : std::uint8_t { Wait, Fail };
 inline constexpr std::array kWhenFullWords = {"wait", "fail"};
 
-/// What joins SMs, CPU cores and memory partitions: a crossbar, or a two-dimensional mesh of routers.
+/// The network that joins SMs, CPU cores and memory partitions: a crossbar, or a
+/// two-dimensional mesh of routers.
 enum class Topology : std::uint8_t { Crossbar, Mesh };
 inline constexpr std::array kTopologyWords = {"crossbar", "mesh"};
 

@@ -61,7 +61,7 @@ std::string_view kind_text(const toml::node& node) {
   }
 }
 
-/// A whole number of a file, or for sizes also a text such as "48K".
+/// A whole number in a file. For sizes, also a text such as "48K".
 std::uint64_t whole_number(const Field& field, const toml::node& node, const SourceLocation& where) {
   if (const auto* integer = node.as_integer()) {
     check_range(field, where, static_cast<double>(integer->get()));
@@ -83,7 +83,7 @@ std::uint64_t whole_number(const Field& field, const toml::node& node, const Sou
   wrong_type(field, where, "a whole number", kind_text(node));
 }
 
-/// The value's index among the choices; 0 of a free text.
+/// Index of the value among the choices; 0 for a free text.
 std::uint8_t checked_choice(const Field& field, const SourceLocation& where, const std::string& value) {
   if (!is_one_line(value)) throw UserError(where, fmt::format("'{}' must be on one line", field.key));
   if (field.choices.empty()) return 0;
@@ -141,7 +141,7 @@ void set_from_node(Loading& loading, const Field& field, const toml::node& node,
       field.access);
 }
 
-/// The same from the text of an override.
+/// Sets a field from the text of an override.
 void set_from_text(Loading& loading, const Field& field, std::string_view text, const SourceLocation& where) {
   const auto whole = [&](std::string_view part) -> std::uint64_t {
     const std::optional<std::uint64_t> value = field.is_size() ? parse_bytes(part) : parse_uint(part);
@@ -200,7 +200,7 @@ void set_from_text(Loading& loading, const Field& field, std::string_view text, 
       field.access);
 }
 
-/// Keys (and tables) directly inside a table, for messages.
+/// Keys and tables directly inside a table, for messages.
 std::vector<std::string> keys_inside(std::string_view table) {
   std::vector<std::string> known;
   if (table.empty()) known.emplace_back("base");
@@ -225,7 +225,7 @@ bool is_table(std::string_view path) {
   return false;
 }
 
-/// "sm.l1" names the same table as "l1".
+/// The table's name without "sm.": "sm.l1" is another name of "l1".
 std::string canonical(std::string_view path) {
   constexpr std::string_view kSm = "sm.";
   if (path.starts_with(kSm) && !is_table(path) && find_field(path) < 0) {
@@ -275,7 +275,7 @@ std::string_view preset_text(const std::string& name) {
 
 void read_text(Loading& loading, std::string_view text, const std::string& file, int depth);
 
-/// `where` is the place of the name, if a file gave it; `folder` that of the file.
+/// `where`: place of the name, if a file contains it. `folder`: folder of that file.
 void read_named(Loading& loading, const std::string& name, const SourceLocation& where,
                 const std::string& folder, int depth) {
   if (is_path(name)) {
@@ -335,7 +335,7 @@ void apply_override(Loading& loading, const std::string& text, const SourceLocat
       throw UserError(where, fmt::format("'{}' is a table of keys; set one of {}.{}", key, key,
                                          fmt::join(keys_inside(canonical(key)), fmt::format(", {}.", key))));
     }
-    // Naming all of some 150 keys would bury the message: those of the table, or the tables.
+    // All of some 150 keys would be too long a message, so name those of the table, or the tables.
     const std::size_t dot = key.rfind('.');
     const std::string table = canonical(dot == std::string::npos ? "" : key.substr(0, dot));
     if (!table.empty() && is_table(table)) {
@@ -414,7 +414,7 @@ std::string acting_toml(const MachineConfig& config) {
   MachineConfig acting = config;
   for (std::string* label : {&acting.name, &acting.description, &acting.source, &acting.variant_of})
     label->clear();
-  // Only a live program asks for it, and its runs are not kept.
+  // Only running programs ask for the compute capability, and their runs are not cached.
   acting.runtime.compute_capability = RuntimeConfig().compute_capability;
   return to_toml(acting);
 }

@@ -1,4 +1,4 @@
-// Values that are each possible and together not.
+// Checks values that are valid by themselves and contradict each other.
 #include <fmt/core.h>
 
 #include <algorithm>
@@ -15,18 +15,19 @@
 namespace gpumux::arch {
 namespace {
 
-constexpr std::uint64_t kMaxCaches = 1U << 30U;  // bytes of one level: each line takes memory of the host
+constexpr std::uint64_t kMaxCaches = 1U << 30U;  // bytes of all caches of one level: each
+                                                 // line takes memory of the host
 
 constexpr std::uint64_t kMostAhead = MachineConfig::kMostAhead;
 
-/// Core cycles that the largest matrix product holds a tensor unit.
+/// Core cycles that the largest matrix instruction occupies a tensor unit.
 std::uint64_t tensor_occupied(const MachineConfig& config) {
   isa::StaticInst longest;
   longest.multiply_adds = isa::kMostMultiplyAdds;
   return config.tensor_cycles(longest);
 }
 
-/// Core cycles that one instruction holds its unit at most.
+/// The most core cycles that one instruction occupies its unit.
 std::uint64_t longest_occupied(const MachineConfig& config) {
   std::uint64_t occupied = kWarpSize;
   for (const LatencyConfig& latency : config.latency)
@@ -51,12 +52,13 @@ class Checker {
   void energy() const;
 
  private:
-  /// Within one file the lower line counts, whatever the order in which its tables were read.
+  /// True if `a` was set after `b`. Within a file, the later line counts, whatever the
+  /// order of reading its tables.
   static bool later(const Provenance::Place& a, const Provenance::Place& b) {
     if (a.file == b.file && a.line != b.line) return a.line > b.line;
     return a.order > b.order;
   }
-  /// Unless `good`: an error at the one of these keys that was set last.
+  /// Throws unless `good`, at that of the keys which was set last.
   void require(bool good, std::initializer_list<std::string_view> keys, const std::string& message) const {
     if (good) return;
     const Provenance::Place* latest = nullptr;
@@ -150,7 +152,8 @@ void Checker::units() const {
     if (!field.key.starts_with("unit.") || !field.key.ends_with(kSuffix)) continue;
     const std::string prefix = field.key.substr(0, field.key.size() - kSuffix.size());
     const std::string count_key = prefix + ".count";
-    auto& config = const_cast<MachineConfig&>(config_);  // read through the accessors, nothing is written
+    auto& config = const_cast<MachineConfig&>(config_);  // only used to call the
+                                                         // accessors; nothing is written
     const auto& count_field = fields()[static_cast<std::size_t>(find_field(count_key))];
     const std::uint32_t count = std::get<Field::Member<std::uint32_t>>(count_field.access)(config);
     const bool is_private = std::get<Field::Member<bool>>(field.access)(config);
@@ -177,7 +180,7 @@ void Checker::l1() const {
   require(l1.index == L1Index::Linear || std::has_single_bit(sets), {"l1.size", "l1.ways", "l1.index"},
           fmt::format("l1.size = {} in {} ways makes {} sets; index \"{}\" needs a power of two", l1.bytes,
                       l1.ways, sets, word(l1.index)));
-  constexpr std::uint32_t kMaxLines = 65534;  // sm/l1.hpp counts lines in 16 bits
+  constexpr std::uint32_t kMaxLines = 65534;  // sm/l1.hpp numbers lines in 16 bits
   const std::uint32_t largest = std::max(l1.bytes, l1.unified_bytes);
   require(
       largest / kLineBytes <= kMaxLines, {"l1.size", "l1.unified_size"},
@@ -337,8 +340,8 @@ void Checker::dram() const {
                       dram.write_low_watermark, dram.write_high_watermark));
 }
 
-/// A component that is left out would be taken for one that needs nothing; but for what leaks where power is
-/// gated, which no paper says.
+/// Checks that all energies are given if any is, because a missing one would count as no energy. Exception:
+/// the leakage of gated SMs, which papers do not state.
 void Checker::energy() const {
   constexpr std::string_view kTable = "energy";
   const Field* given = nullptr;

@@ -11,17 +11,17 @@ namespace gpumux::arch {
 namespace {
 
 using Fields = std::vector<Field>;
-// Far beyond what is built, and no more than a host's memory can hold the state of.
+// Upper limits: far beyond real machines, but small enough for the host's memory.
 constexpr double kMaxSmStore = 1U << 24U;        // shared memory, L1
 constexpr double kMaxReadOnlyCache = 1U << 20U;  // instruction and constant cache
 constexpr double kMaxSlice = 1U << 28U;
 constexpr double kMaxCycles = 1e6;
-constexpr double kMaxLatency = 8192;  // of the SM: sm/scoreboard.hpp counts ready cycles in 15 bits
+constexpr double kMaxLatency = 8192;  // of the SM: sm/scoreboard.hpp stores ready cycles in 15 bits
 
-// A function that gives the member of a configuration.
+// Function that returns the member of a configuration.
 #define GPUMUX_MEMBER(path) \
   [](MachineConfig & c) -> auto& { return c.path; }
-// Of an enumeration; an unsigned char may stand for any object's bytes.
+// Like GPUMUX_MEMBER for enumerations, as a byte. An unsigned char may alias any object.
 #define GPUMUX_BYTE(path)                           \
   [](MachineConfig& c) -> std::uint8_t& {           \
     static_assert(sizeof(c.path) == 1);             \
@@ -50,7 +50,7 @@ void flag(Fields& out, std::string key, Field::Member<bool> member, std::string 
 void text(Fields& out, std::string key, Field::Member<std::string> member, std::string description) {
   out.push_back({std::move(key), "", std::move(description), std::move(member), 0, 0, {}});
 }
-/// `words`: in the order of the enumeration, or the first of them.
+/// `words`: the words of the enumeration in order, possibly without the last ones.
 template <typename Words>
 void choice(Fields& out, std::string key, Field::Member<std::uint8_t> member, const Words& words,
             std::string description) {
@@ -175,7 +175,8 @@ void add_sm(Fields& f) {
 
 constexpr std::array<const char*, isa::kUnits> kUnitKeys = {"sp",     "int",    "dp",      "sfu",
                                                             "tensor", "memory", "control", "uniform"};
-constexpr std::array kServingUnits = {"sp", "int", "dp", "sfu", "tensor"};  // of UnitConfig::on, as isa::Unit
+constexpr std::array kServingUnits = {"sp", "int", "dp", "sfu", "tensor"};  // choices of UnitConfig::on, in
+                                                                            // the order of isa::Unit
 constexpr std::array<const char*, isa::kLatencyClasses> kLatencyKeys = {
     "int_add", "int_max", "int_mul", "int_mad", "int_div", "fp_add", "fp_max",
     "fp_mul",  "fp_mad",  "fp_div",  "dp_add",  "dp_max",  "dp_mul", "dp_mad",
@@ -577,26 +578,26 @@ int find_field(std::string_view key) {
 
 MachineConfig default_machine() {
   MachineConfig config;
-  // GPGPU-Sim 3.2's GTX 480 file: latency and initiation of ADD, MAX, MUL, MAD, DIV.
+  // Values of GPGPU-Sim 3.2's GTX 480 file. Each row: {latency, initiation} of ADD, MAX, MUL, MAD, DIV.
   constexpr std::array<LatencyConfig, isa::kLatencyClasses> kUsual = {{
       {4, 1},  {13, 2},  {4, 2}, {5, 1}, {145, 8},    // int
       {4, 1},  {13, 2},  {4, 1}, {5, 1}, {39, 4},     // fp
       {8, 8},  {19, 16}, {8, 8}, {8, 8}, {330, 130},  // dp
-      {20, 4},                                        // sfu: a quarter of the lanes
+      {20, 4},                                        // sfu: initiation for units with a quarter of the lanes
       {8, 2},                                         // tensor
       {4, 1},                                         // control
       {1, 1},                                         // memory: address generation
-      {4, 1},                                         // uniform: as int
+      {4, 1},                                         // uniform: like int
   }};
   config.latency = kUsual;
   UnitConfig& uniform = config.units[static_cast<std::size_t>(isa::Unit::Uniform)];
-  uniform.count = 0;  // from Turing on
+  uniform.count = 0;  // machines from Turing on have uniform units
   uniform.on = isa::Unit::Int;
   return config;
 }
 
 std::string field_text(const Field& field, const MachineConfig& const_config) {
-  // The accessors give references for reading and writing alike; nothing is written here.
+  // The accessors return references for reading and writing; nothing is written here.
   auto& config = const_cast<MachineConfig&>(const_config);
   return std::visit(
       [&](const auto& member) -> std::string {

@@ -1,5 +1,5 @@
 // All counters of a run, or of an interval of it, as one table: by application, SMs, partitions, and pairs of
-// applications. Whoever writes, keeps or reads counters walks it.
+// applications. Code that writes, stores or reads counters iterates over this table.
 #pragma once
 
 #include <cstddef>
@@ -12,32 +12,32 @@
 
 namespace gpumux::arch {
 
-/// Whose a counter is.
+/// The object to which a counter belongs.
 enum class Scope : std::uint8_t {
-  App,         // an application's
-  Gpu,         // the sum over all applications
-  Schedulers,  // the sum over all SMs
-  Partitions,  // the sum over all memory partitions
-  Pair,        // what one application did to another, or to itself
-  Sm           // of one SM that is viewed
+  App,         // one application
+  Gpu,         // sum over all applications
+  Schedulers,  // sum over all SMs
+  Partitions,  // sum over all memory partitions
+  Pair,        // effect of one application on another, or on itself
+  Sm           // one viewed SM
 };
 [[nodiscard]] constexpr std::string_view scope_name(Scope scope) {
   constexpr std::string_view kNames[] = {"app", "gpu", "schedulers", "partitions", "pair", "sm"};
   return kNames[static_cast<std::size_t>(scope)];
 }
 
-/// A row of the table.
+/// A row of the table, without its value.
 struct Counter {
   Scope scope = Scope::Gpu;
-  std::size_t app = 0;      // App: its index in the run; Pair: of the victim; Sm: the SM
-  std::size_t culprit = 0;  // Pair: index of who did it
+  std::size_t app = 0;      // App: index within the run; Pair: index of the victim; Sm: number of the SM
+  std::size_t culprit = 0;  // Pair: index of the culprit
   std::string_view name;
   std::string_view unit;
   std::string_view meaning;
 };
 
 struct CounterTable {
-  /// Of an SM that is viewed.
+  /// Counters of one viewed SM.
   struct OfSm {
     SmId sm = 0;
     SchedulerCounters schedulers;
@@ -58,19 +58,19 @@ struct CounterTable {
   SchedulerCounters schedulers;
   PartitionCounters partitions;
   std::vector<PairCounters> pairs;        // victim * applications + culprit
-  std::vector<LedgerAppCounters> ledger;  // by AppId; empty: the run keeps no ledger
-  std::vector<OfSm> sms;                  // those that are viewed
+  std::vector<LedgerAppCounters> ledger;  // by AppId; empty if the run keeps no ledger
+  std::vector<OfSm> sms;                  // viewed SMs
 
   [[nodiscard]] const PairCounters& pair(std::size_t victim, std::size_t culprit) const {
     return pairs[victim * apps.size() + culprit];
   }
-  /// `other`: earlier counts of the same run.
+  /// Subtracts earlier counts of the same run.
   void subtract(const CounterTable& other);
 };
 
-/// Calls visit(counter, value) for each row, in an order that depends on the number of applications, on
-/// whether there is a ledger, and on the SMs that are viewed. Of a table that is not const, values may be
-/// set, but for those of Scope::Gpu, which are sums.
+/// Calls visit(counter, value) for each row. The order depends only on the number of applications, on whether
+/// there is a ledger, and on the viewed SMs. If the table is not const, visit() may change the values, except
+/// those of Scope::Gpu, which are sums.
 template <typename Table, typename Visit>
 void for_each_counter(Table&& table, const Visit& visit) {
   const std::size_t apps = table.apps.size();
@@ -137,7 +137,7 @@ void for_each_counter(Table&& table, const Visit& visit) {
 #undef GPUMUX_VISIT
 }
 
-/// Is it one of those that an application has for its ledger alone?
+/// True if the counter belongs to an application and exists only in runs with a ledger.
 [[nodiscard]] inline bool is_ledger_counter(std::string_view name) {
 #define GPUMUX_FIELD(field, unit, description) \
   if (name == #field) return true;

@@ -12,7 +12,7 @@ namespace {
 constexpr double kMostSeconds = 1000;
 constexpr double kMostCycles = 1e12;
 
-/// Of a unit in a second; nothing for an unknown one.
+/// Number of the unit in a second; nothing for an unknown unit.
 std::optional<double> per_second(std::string_view unit) {
   if (unit == "ns") return 1e9;
   if (unit == "us") return 1e6;

@@ -1,5 +1,5 @@
-// Configurations of GPGPU-Sim and Accel-Sim -> a machine file. What each option becomes is in
-// docs/accel-sim-keys.md; the options themselves are in arch/gpgpusim_options.hpp.
+// Converts configurations of GPGPU-Sim and Accel-Sim to machine files. docs/accel-sim-keys.md says what
+// becomes of each option; arch/gpgpusim_options.hpp defines the options.
 #pragma once
 
 #include <cstddef>
@@ -11,15 +11,15 @@
 
 namespace gpumux::arch {
 
-/// A configuration file: its name, by which messages call it and beside which its network's file lies, and
-/// its text.
+/// A configuration file: its text, and its name for messages. The network's file is
+/// looked for in the same folder.
 struct GpgpusimFile {
   std::string name;
   std::string text;
 };
 
 struct ImportedMachine {
-  /// A line that the machine file cannot express, or only in part.
+  /// A line that the machine file cannot express, or not completely.
   struct Warning {
     SourceLocation at;
     std::string key;
@@ -27,16 +27,16 @@ struct ImportedMachine {
     /// "gpgpusim.config:12:3: warning: -key: why".
     [[nodiscard]] std::string line() const;
   };
-  std::string toml;  // the machine file; behind each value, where it comes from
+  std::string toml;  // the machine file, with the source of each value in a comment
   MachineConfig machine;
-  std::vector<Warning> warnings;  // in the order of the files and their lines
-  std::size_t options = 0;        // that the files give
+  std::vector<Warning> warnings;  // in the order of files and lines
+  std::size_t options = 0;        // number of options in the files
 };
 
-/// Reads the files in order: an option counts as its last place says. Options that no file gives have
-/// GPGPU-Sim's defaults. With options of Accel-Sim's trace.config the machine has the latencies of these,
-/// otherwise those of PTX instructions (`code = "ptx"`). Throws UserError, with file:line:column, for what
-/// makes the machine impossible.
+/// Imports a configuration from its files, in order; the last setting of an option counts. Options that no
+/// file sets have GPGPU-Sim's defaults. If the files have options of Accel-Sim's trace.config, the machine
+/// has their latencies. Otherwise it has those of PTX instructions (`code = "ptx"`). Throws UserError with
+/// file:line:column if a value makes the machine impossible.
 [[nodiscard]] ImportedMachine import_gpgpusim(const std::vector<GpgpusimFile>& files);
 
 }  // namespace gpumux::arch

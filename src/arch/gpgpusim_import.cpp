@@ -21,7 +21,7 @@
 namespace gpumux::arch {
 namespace {
 
-/// Fit for a comment of a TOML file, whatever bytes the configuration has, and of bounded length.
+/// The text with bounded length and printable characters only, for a comment in a TOML file.
 std::string comment_text(std::string_view text) {
   constexpr std::size_t kMost = 200;
   std::string out;
@@ -30,7 +30,7 @@ std::string comment_text(std::string_view text) {
   return out;
 }
 
-/// The parts of a part; colons lie on one line.
+/// The parts of `whole` between colons. A part must be on one line.
 std::vector<GpgpusimPart> between_colons(const GpgpusimPart& whole) {
   std::vector<GpgpusimPart> parts;
   for (std::size_t begin = 0; begin <= whole.text.size();) {
@@ -123,7 +123,7 @@ GpgpusimOption GpgpusimImport::option(std::string_view key) {
 
 std::uint64_t GpgpusimImport::whole(std::string_view key, const GpgpusimPart& part) {
   const std::optional<std::uint64_t> value = parse_uint(part.text);
-  constexpr std::uint64_t kMost = 0xffff'ffffU;  // theirs are 32 bits wide
+  constexpr std::uint64_t kMost = 0xffff'ffffU;  // the options are 32 bits wide
   if (!value || *value > kMost)
     throw UserError(part.at, fmt::format("{}: '{}' is no whole number up to {}", key, part.text, kMost));
   return *value;
@@ -172,7 +172,7 @@ GpgpusimCache GpgpusimImport::cache(std::string_view key) {
                                             "MSHR:ENTRIES:MERGES,MISS_QUEUE[:FIFO][,PORT]",
                                             key, found.value));
   }
-  // Versions before 4.0 know neither sectors, whose letter is in front, nor, before 3.2, index functions.
+  // Versions before 4.0 lack the letter for sectors in front, versions before 3.2 also the index function.
   if (groups[0].size() == 3) groups[0].insert(groups[0].begin(), {"N", groups[0][0].at});
   if (groups[1].size() == 4) groups[1].push_back({"L", groups[1][3].at});
   cache.type = letter(key, groups[0][0], "NS");
@@ -249,7 +249,7 @@ std::uint64_t GpgpusimImport::at_most(std::uint64_t value, std::uint64_t most, s
 
 // --- the end ---------------------------------------------------------------------------------------------
 
-/// Warns of the options that the table alone decides on.
+/// Warns of unknown options, and of options that the table marks as missing or as fixed to another value.
 void GpgpusimImport::note_others() {
   std::vector<std::string> known;
   for (const GpgpusimKey& key : gpgpusim_keys()) known.emplace_back(key.name);
@@ -275,7 +275,7 @@ std::vector<Override> GpgpusimImport::changes() const {
 }
 
 MachineConfig GpgpusimImport::build() {
-  // Instructions wait in their collectors as far as the model can book them ahead.
+  // Instructions wait in their collectors, as far as the model can book units ahead.
   constexpr std::string_view kSpecialized = "-gpgpu_enable_specialized_operand_collector";
   const std::string_view units =
       flag(kSpecialized) ? "-gpgpu_operand_collector_num_units_sp" : "-gpgpu_operand_collector_num_units_gen";
@@ -321,7 +321,7 @@ std::string GpgpusimImport::written(const MachineConfig& machine) {
   return out + summary();
 }
 
-/// Comments: the options that set no key.
+/// Comments for the machine file about the options that set no key.
 std::string GpgpusimImport::summary() {
   std::string out;
   if (!warnings_.empty()) out += "\n# Not expressed, or not as there:\n";

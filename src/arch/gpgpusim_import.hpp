@@ -1,4 +1,4 @@
-// The import of a configuration while it is under way: what each part of it is worked out with.
+// State and steps of the import of a configuration.
 #pragma once
 
 #include <fmt/format.h>
@@ -21,13 +21,13 @@
 
 namespace gpumux::arch {
 
-/// "S:4:128:64,L:T:m:L:L,A:512:8,16:0,32", the text of a cache, in pieces.
+/// A cache's text "S:4:128:64,L:T:m:L:L,A:512:8,16:0,32", split into its parts.
 struct GpgpusimCache {
   bool none = false;                                                // the text is "none"
   std::uint64_t sets = 0, line = 0, ways = 0;                       // line: bytes
-  std::uint64_t entries = 0, merges = 0;                            // of the MSHRs
-  std::uint64_t miss_queue = 0, port = 0;                           // port: bytes a cycle; 0: a line
-  GpgpusimPart type, write, allocate, write_allocate, index, mshr;  // letters
+  std::uint64_t entries = 0, merges = 0;                            // MSHR entries, and requests per entry
+  std::uint64_t miss_queue = 0, port = 0;                           // port: bytes per cycle; 0: one line
+  GpgpusimPart type, write, allocate, write_allocate, index, mshr;  // letters of the text
   SourceLocation line_at, entries_at, merges_at;
   [[nodiscard]] std::uint64_t bytes() const { return sets * line * ways; }
 };
@@ -43,29 +43,29 @@ class GpgpusimImport {
     Override change;
     std::string comment;
   };
-  struct Pipes {  // a kind of units
+  struct Pipes {  // one kind of units
     std::uint64_t count = 0;
-    std::uint64_t initiation = 1;  // the shortest interval of what they execute
+    std::uint64_t initiation = 1;  // shortest initiation interval of the instructions that the units execute
   };
 
-  // --- options, by their present names: gpgpusim_import.cpp
-  /// nullptr: no file gives it.
+  // --- options, by their current names: gpgpusim_import.cpp
+  /// The option as given last; nullptr if no file gives it.
   const GpgpusimOption* find(std::string_view key);
-  /// As find(), or else with GPGPU-Sim's default for its value.
+  /// Like find(), or else the option with GPGPU-Sim's default as its value.
   GpgpusimOption option(std::string_view key);
   bool given(std::string_view key) { return find(key) != nullptr; }
   SourceLocation place(std::string_view key) { return option(key).at(); }
   std::uint64_t whole(std::string_view key);
   static std::uint64_t whole(std::string_view key, const GpgpusimPart& part);
   bool flag(std::string_view key);
-  /// The numbers of its value; throws unless there are `least` to `most`.
+  /// The numbers in the option's value. Throws unless there are `least` to `most` of them.
   std::vector<std::uint64_t> wholes(std::string_view key, std::string_view separators, std::size_t least,
                                     std::size_t most);
   GpgpusimCache cache(std::string_view key);
 
-  // --- settings, and what is said of them
-  /// Sets one of our keys, for these options. Messages about the value name `at`, or else the place of the
-  /// first of the options that a file gives.
+  // --- settings, and messages about them
+  /// Sets one of gpumux's keys from these options. Messages about the value name the place `at`, or else the
+  /// place of the first of these options that a file gives.
   void set(std::string_view ours, const std::string& value, Keys from, std::string_view note = "",
            const SourceLocation* at = nullptr);
   void set_number(std::string_view ours, std::uint64_t value, Keys from, std::string_view note = "",
@@ -122,13 +122,13 @@ class GpgpusimImport {
   std::string written(const MachineConfig& machine);
   std::string summary();
 
-  std::vector<std::string> names_;  // of the files
+  std::vector<std::string> names_;  // names of the files
   std::vector<GpgpusimOption> options_;
-  std::map<std::string_view, std::size_t> last_;  // index into options_, by the option's present name
-  std::set<std::string_view> used_;               // options that have been asked for
+  std::map<std::string_view, std::size_t> last_;  // index into options_, by the option's current name
+  std::set<std::string_view> used_;               // options that the import has used
   std::map<int, Setting> settings_;               // by index into fields()
   std::vector<ImportedMachine::Warning> warnings_;
-  bool traces_ = false;  // options of trace.config are there
+  bool traces_ = false;  // true if options of trace.config are given
   std::uint64_t schedulers_ = 1;
   std::uint64_t issue_width_ = 1;
   std::uint64_t capability_ = 70;

@@ -1,4 +1,4 @@
-// The table of GPGPU-Sim's and Accel-Sim's options. docs/accel-sim-keys.md says the same for readers.
+// The table of GPGPU-Sim's and Accel-Sim's options. docs/accel-sim-keys.md documents the same options.
 #include <algorithm>
 #include <array>
 #include <initializer_list>
@@ -34,7 +34,7 @@ constexpr GpgpusimKey missing(std::string_view name, std::string_view instead) {
   return {name, GpgpusimUse::Missing, "", instead, false};
 }
 
-// Of versions before 4.0.
+// Option names of versions before 4.0, with the current names.
 constexpr std::array<std::pair<std::string_view, std::string_view>, 24> kOldNames = {{
     {"-Elimnate_rw_turnaround", "-dram_elimnate_rw_turnaround"},
     {"-Seperate_Write_Queue_Enable", "-dram_seperate_write_queue_enable"},
@@ -214,7 +214,7 @@ std::vector<GpgpusimKey> make_keys() {
       same_flag("-dram_elimnate_rw_turnaround", "0", "the data bus takes its time to turn around"),
       same_flag("-gpgpu_simple_dram_model", "0", "banks, rows and buses of DRAM are always simulated"),
       missing("-gpgpu_simple_dram_clock_multiplier", "banks, rows and buses of DRAM are always simulated"),
-      // of a run, not of the machine
+      // options of a run, not of the machine
       same("-gpgpu_max_cycle", "0", kRun),
       same("-gpgpu_max_insn", "0", kRun),
       same("-gpgpu_max_cta", "0", kRun),

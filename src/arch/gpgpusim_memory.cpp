@@ -1,4 +1,4 @@
-// GPGPU-Sim's options of the GPU as a whole, its network, L2, DRAM and run time.
+// Imports GPGPU-Sim's options of the GPU as a whole, its network, L2, DRAM and run time.
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
@@ -26,7 +26,7 @@
 namespace gpumux::arch {
 namespace {
 
-/// The settings of a network's file: "name = value;", with comments behind //.
+/// The settings in a network's file: "name = value;", with comments after //.
 std::map<std::string, std::string> network_settings(std::string_view text) {
   std::map<std::string, std::string> settings;
   std::string without_comments;
@@ -129,7 +129,7 @@ void GpgpusimImport::network() {
   set_number("noc.output_buffer_flits", whole("-icnt_out_buffer_limit"), {"-icnt_out_buffer_limit"});
 }
 
-/// A network of its own file, which is BookSim's: a butterfly of one stage is a crossbar.
+/// Imports a network from its own file, in BookSim's format. A butterfly of one stage is a crossbar.
 void GpgpusimImport::network_file() {
   constexpr std::string_view kFile = "-inter_config_file";
   constexpr std::string_view kFlit = "-icnt_flit_size";
@@ -154,7 +154,7 @@ void GpgpusimImport::network_file() {
     }
     return *value;
   };
-  // The defaults of its program.
+  // Defaults of BookSim.
   constexpr std::uint64_t kFlitBytes = 32;
   constexpr std::uint64_t kChannelFlits = 8;
   constexpr std::uint64_t kInputFlits = 9;
@@ -206,7 +206,8 @@ void GpgpusimImport::l2() {
   set_number("l2.port_size", text.port == 0 ? text.line : text.port, {kL2});
 
   constexpr std::string_view kRop = "-gpgpu_l2_rop_latency";
-  constexpr double kNetworkCycles = 8;  // that noc.latency has more of, both ways, than GPGPU-Sim's crossbar
+  constexpr double kNetworkCycles = 8;  // by which noc.latency, both ways, exceeds the
+                                        // latency of GPGPU-Sim's crossbar
   const std::uint64_t rop = whole(kRop);
   const double core_cycles = static_cast<double>(rop) - kNetworkCycles * core_mhz_ / noc_mhz_;
   constexpr double kMostL2Cycles = 1e9;  // beyond the key's range
@@ -267,7 +268,7 @@ void GpgpusimImport::dram() {
   constexpr std::string_view kQueue = "-gpgpu_frfcfs_dram_sched_queue_size";
   constexpr std::string_view kReturns = "-gpgpu_dram_return_queue_size";
   constexpr std::uint64_t kMostPlaces = 4096;
-  constexpr std::uint64_t kUnlimitedReturns = 1024;  // GPGPU-Sim's
+  constexpr std::uint64_t kUnlimitedReturns = 1024;  // GPGPU-Sim's own limit
   const std::uint64_t queue = whole(kQueue);
   const std::uint64_t returns = whole(kReturns);
   const std::uint64_t places = queue == 0 ? kMostPlaces : at_most(queue, kMostPlaces, kQueue, "requests");
@@ -280,12 +281,12 @@ void GpgpusimImport::dram() {
   write_queue(places);
 }
 
-/// Either named, "nbk=16:CCD=2:...", or, in older files, numbers in order.
+/// Imports the timing: named values, "nbk=16:CCD=2:...", or, in older files, numbers in a fixed order.
 void GpgpusimImport::dram_timing() {
   constexpr std::string_view kTiming = "-gpgpu_dram_timing_opt";
   constexpr std::array<std::string_view, 14> kNames = {"nbk", "CCD", "RRD",  "RCD", "RAS",    "RP",   "RC",
                                                        "CL",  "WL",  "CDLR", "WR",  "nbkgrp", "CCDL", "RTPL"};
-  constexpr std::size_t kNeeded = 11;  // those before the bank groups
+  constexpr std::size_t kNeeded = 11;  // values before those of bank groups
   const GpgpusimOption found = option(kTiming);
   std::map<std::string_view, GpgpusimPart> texts;
   if (found.value.find('=') == std::string::npos) {
@@ -326,7 +327,7 @@ void GpgpusimImport::dram_timing() {
   set_one("dram.bank_groups", "nbkgrp", value("nbkgrp", 1));
   for (const std::string_view name : {"CL", "RP", "RC", "RAS", "RCD", "RRD", "CCD", "WL", "CDLR", "WR"})
     set_one(fmt::format("dram.{}", name), name, value(name, 0));
-  // Without bank groups, a group is no slower than the channel.
+  // Without bank groups, the distance within a group is that of the channel.
   set_one("dram.CCDL", "CCDL", std::max(value("CCDL", 0), value("CCD", 0)));
   set_one("dram.RTPL", "RTPL", value("RTPL", 0));
   address_map(value("nbk", 1));

@@ -19,12 +19,12 @@ struct Word {
   std::string text;
   bool quoted = false;
   SourceLocation at;
-  std::vector<GpgpusimOption::Piece> pieces;  // of the text
+  std::vector<GpgpusimOption::Piece> pieces;  // places of the parts of the text
 };
 
 bool is_space(char c) { return std::isspace(static_cast<unsigned char>(c)) != 0; }
 
-/// The words of a text. What is in quotes is one word: its words, joined by single spaces.
+/// The words of a text. A quoted text is one word: its words, joined by single spaces.
 class Words {
  public:
   Words(std::string_view text, const std::string& file) : text_(text), file_(file) {}
@@ -98,7 +98,7 @@ class Words {
   std::uint32_t line_ = 1;
 };
 
-/// Options begin with a dash and a letter; values may be negative numbers.
+/// True if the word is an option: a dash and a letter. Values may be negative numbers.
 bool names_option(const Word& word) {
   return !word.quoted && word.text.size() > 1 && word.text[0] == '-' &&
          (std::isalpha(static_cast<unsigned char>(word.text[1])) != 0 || word.text[1] == '_');
@@ -146,7 +146,7 @@ std::vector<GpgpusimOption> parse_gpgpusim_options(std::string_view text, const 
       throw UserError(word.at, "-config: name the file behind this one on the command line instead");
     const bool has_value = i < words.size() && !names_option(words[i]);
     if (option.known != nullptr && option.known->flag) {
-      // As there: what follows a flag is its value only if it is a number.
+      // As in GPGPU-Sim: the word after a flag is its value only if it is a number.
       if (has_value && parse_int(words[i].text)) {
         option.value = words[i].text;
         option.pieces = words[i++].pieces;
@@ -156,7 +156,7 @@ std::vector<GpgpusimOption> parse_gpgpusim_options(std::string_view text, const 
     } else if (has_value) {
       option.value = words[i].text;
       option.pieces = words[i++].pieces;
-      // How many values an unknown option takes is not known either.
+      // Skip all words after an unknown option, because its number of values is unknown.
       while (option.known == nullptr && i < words.size() && !names_option(words[i])) ++i;
     } else if (option.known != nullptr) {
       throw UserError(word.at, fmt::format("'{}' has no value", word.text));

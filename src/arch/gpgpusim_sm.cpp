@@ -1,4 +1,4 @@
-// GPGPU-Sim's options of an SM, its units and its caches. Facts about GPGPU-Sim are those of its version 4.2.
+// Imports GPGPU-Sim's options of an SM, its units and its caches. Facts about GPGPU-Sim refer to version 4.2.
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
@@ -25,7 +25,7 @@ constexpr std::array<std::string_view, 8> kSpecialUnit = {
 constexpr std::array<std::string_view, 4> kSpecialLatency = {
     "-trace_opcode_latency_initiation_spec_op_1", "-trace_opcode_latency_initiation_spec_op_2",
     "-trace_opcode_latency_initiation_spec_op_3", "-trace_opcode_latency_initiation_spec_op_4"};
-/// Places in the two lists of what instructions of traces go to.
+/// Index into the two lists above of the unit for a kind of instructions in traces.
 enum SpecialUnit : std::uint8_t { kBranchUnit, kTextureUnit, kTensorUnit, kUniformUnit, kSpecialUnits };
 
 constexpr std::array<std::string_view, 5> kIntClasses = {
@@ -35,8 +35,8 @@ constexpr std::array<std::string_view, 5> kFpClasses = {"latency.fp_add", "laten
 constexpr std::array<std::string_view, 5> kDpClasses = {"latency.dp_add", "latency.dp_max", "latency.dp_mul",
                                                         "latency.dp_mad", "latency.dp_div"};
 
-/// Multiply-adds of f16 of the largest matrix instruction that the compiler gives a part: a step of HMMA.884,
-/// HMMA.1688, HMMA.16816.
+/// Multiply-adds (f16) of the largest matrix instruction that the compiler generates for a compute
+/// capability: a step of HMMA.884, HMMA.1688 or HMMA.16816.
 std::uint64_t multiply_adds(std::uint64_t capability) {
   return capability < 75 ? 256 : capability < 80 ? 1024 : 2048;
 }
@@ -126,8 +126,8 @@ void GpgpusimImport::warp_scheduler() {
   }
 }
 
-/// They fetch for so many warps of the SM in a cycle, two instructions each, into two places that have to be
-/// empty; here each scheduler fetches for its warps.
+/// Imports the front end. GPGPU-Sim fetches for a given number of warps of the SM per cycle, two instructions
+/// each, into two places of a warp that must be empty. Here, each scheduler fetches for its own warps.
 void GpgpusimImport::front_end() {
   constexpr std::string_view kFetches = "-gpgpu_inst_fetch_throughput";
   const std::uint64_t fetches = whole(kFetches);
@@ -237,7 +237,7 @@ void GpgpusimImport::set_latencies(std::span<const std::string_view> classes,
     set(latency, fmt::format("[{}, {}]", pair[0], pair[1]), {from});
 }
 
-/// Instructions of traces have one latency of each kind of unit.
+/// Instructions of traces have one latency per kind of unit.
 void GpgpusimImport::trace_units(Pipes& sp, Pipes& integer, Pipes& dp, Pipes& sfu) {
   constexpr std::string_view kInt = "-trace_opcode_latency_initiation_int";
   constexpr std::string_view kSp = "-trace_opcode_latency_initiation_sp";
@@ -264,15 +264,15 @@ void GpgpusimImport::trace_units(Pipes& sp, Pipes& integer, Pipes& dp, Pipes& sf
   special_units({sp.count, of_int[1]});
 }
 
-/// The units that trace.config adds. Without one of its own, a branch goes to the SP units, with the latency
-/// of integers.
+/// Imports the units that trace.config adds. Without a branch unit, branches go to the SP units, with the
+/// latency of integer instructions.
 void GpgpusimImport::special_units(const Pipes& branches) {
   struct Special {
     std::uint64_t count = 0;
     std::vector<std::uint64_t> pair;
   };
   std::array<Special, kSpecialUnits> special;
-  bool last = false;  // they count up to the first that is off
+  bool last = false;  // GPGPU-Sim counts units up to the first one that is off
   for (std::size_t i = 0; i < kSpecialUnit.size(); ++i) {
     const GpgpusimOption found = option(kSpecialUnit[i]);
     const std::vector<GpgpusimPart> parts = found.parts(",");
@@ -325,10 +325,11 @@ void GpgpusimImport::special_units(const Pipes& branches) {
     warn(kSpecialUnit[kTextureUnit], "texture instructions of traces take the special function units");
 }
 
-/// Instructions of PTX have latencies of their own for each operation.
+/// Instructions of PTX have a latency per operation.
 void GpgpusimImport::ptx_units(Pipes& sp, Pipes& integer, Pipes& dp, Pipes& sfu) {
   set("code", "ptx", {}, "no trace.config is given: as GPGPU-Sim times PTX");
-  // Sets the classes, and gives the shortest interval of the first four and the last one's.
+  // Sets the latency classes. Returns the shortest interval of the first four classes,
+  // and the last one's interval.
   const auto set_all = [this](std::span<const std::string_view> classes, std::string_view latency_key,
                               std::string_view initiation_key, std::size_t most) {
     const std::vector<std::uint64_t> latency = wholes(latency_key, ",", classes.size(), most);
@@ -359,7 +360,7 @@ void GpgpusimImport::ptx_units(Pipes& sp, Pipes& integer, Pipes& dp, Pipes& sfu)
   integer.initiation = std::min(of_int.first, of_int.second);
   sp.initiation = integer.count > 0 ? of_fp.first : std::min(of_fp.first, integer.initiation);
   dp.initiation = std::min(of_dp.first, of_dp.second);
-  // Single-precision divisions go there, too.
+  // The SFUs also execute single-precision divisions.
   sfu.initiation = std::min(of_sfu, of_fp.second);
   if (dp.count == 0) sfu.initiation = std::min(sfu.initiation, dp.initiation);
   set_pipes("unit.sp", sp, "-gpgpu_num_sp_units", {kFp});
@@ -382,14 +383,15 @@ void GpgpusimImport::ptx_units(Pipes& sp, Pipes& integer, Pipes& dp, Pipes& sfu)
   set("unit.tensor.multiply_adds", "4096", {}, "a wmma.mma of 16 x 16 x 16 takes one interval in GPGPU-Sim");
 }
 
-/// Of the widths, the number of results a cycle has a key. Units take an instruction each a cycle, which
-/// those between collectors and units allow when they are as many.
+/// Imports the pipeline widths. Only the number of results per cycle has a key. Here, each unit
+/// takes an instruction per cycle. In GPGPU-Sim, that requires as many places between collectors and
+/// units as there are units.
 void GpgpusimImport::pipeline_widths(const Pipes& sp, const Pipes& integer, const Pipes& dp,
                                      const Pipes& sfu) {
   constexpr std::string_view kWidths = "-gpgpu_pipeline_widths";
   const GpgpusimOption found = option(kWidths);
   const std::vector<GpgpusimPart> parts = found.parts(",");
-  // Of versions before DP units, INT units and tensor cores had stages of their own.
+  // Number of widths in versions in which DP units, INT units and tensor cores had no stages of their own.
   constexpr std::size_t kOldest = 7;
   constexpr std::size_t kOld = 11;
   constexpr std::size_t kAll = 13;
@@ -508,7 +510,7 @@ void GpgpusimImport::l1_banks() {
   set_number("l1.banks", whole("-gpgpu_l1_banks"), {"-gpgpu_l1_banks"});
   constexpr std::string_view kCoalescing = "-gpgpu_coalesce_arch";
   constexpr std::string_view kInterleave = "-gpgpu_l1_banks_byte_interleaving";
-  // Accesses are of sectors from Maxwell on, and of those of Fermi and Kepler that pass L1.
+  // Accesses are sectors from Maxwell on. On Fermi and Kepler, accesses are sectors only if they bypass L1.
   const std::uint64_t part = whole(kCoalescing);
   const bool sectors = part >= 40 || (part >= 20 && flag("-gpgpu_gmem_skip_L1D"));
   if (!sectors) {
@@ -552,7 +554,8 @@ void GpgpusimImport::unified(std::uint64_t set_bytes) {
   }
 }
 
-/// Kernels may ask for another split of the SM's memory (cudaFuncSetCacheConfig); here all have one.
+/// Warns of other splits of the SM's memory. Kernels may request one (cudaFuncSetCacheConfig); here, all
+/// kernels have the same split.
 void GpgpusimImport::other_splits() {
   const auto compare = [this](std::string_view key, std::string_view usual, std::string_view why) {
     if (given(key) && option(key).value != option(usual).value) warn(key, std::string(why));
@@ -607,7 +610,7 @@ void GpgpusimImport::texture_cache() {
   if (text.line != kLineBytes)
     warn(kTexture, fmt::format("lines of {} bytes; here of {}", text.line, kLineBytes), &text.line_at);
   const bool fifo = text.mshr.text == "F" || text.mshr.text == "T";
-  // Of a texture cache with a queue, the fetches on their way: they may all want one line.
+  // A texture cache with a FIFO has fetches in flight instead of merges. All of them may want one line.
   const std::uint64_t merges = fifo ? text.entries : text.merges;
   const SourceLocation& at = fifo ? text.entries_at : text.merges_at;
   constexpr std::uint64_t kMostMerges = 255;

@@ -1,5 +1,5 @@
-// A part of the machine that one application has for itself: SMs, and memory partitions with their L2 slices
-// and DRAM channels. Applications in different instances share nothing but the link to the host.
+// A part of the machine reserved for one application: SMs, and memory partitions with their L2 slices and
+// DRAM channels. Applications in different instances share only the link to the host.
 #pragma once
 
 #include <cstdint>

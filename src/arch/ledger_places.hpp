@@ -7,8 +7,8 @@
 namespace gpumux::arch {
 
 struct LedgerPlace {
-  std::string_view name;   // in results: "dram_bus"
-  std::string_view words;  // for people, wherever it is shown: "the DRAM bus"
+  std::string_view name;   // name in results: "dram_bus"
+  std::string_view words;  // description for users: "the DRAM bus"
 };
 
 inline constexpr std::array<LedgerPlace, 13> kLedgerPlaces = {{
@@ -27,7 +27,8 @@ inline constexpr std::array<LedgerPlace, 13> kLedgerPlaces = {{
     {"reply_port", "the reply network"},
 }};
 
-/// Of a place that is not there, its name stands for its words: a database may be of another version.
+/// The description of a place. For an unknown place it is the name, because a database
+/// may be of another version.
 [[nodiscard]] constexpr std::string_view ledger_words(std::string_view name) {
   for (const LedgerPlace& place : kLedgerPlaces)
     if (place.name == name) return place.words;

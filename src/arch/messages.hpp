@@ -1,4 +1,4 @@
-// What travels between SMs and memory partitions.
+// Messages between SMs and memory partitions.
 #pragma once
 
 #include <cstdint>
@@ -14,11 +14,11 @@ inline constexpr unsigned kMaxKernelSlots = 32;
 
 enum class RequestKind : std::uint8_t { Read, Write, Atomic, InstructionFetch };
 
-/// A packet from an SM to a partition. All of one line; 32 bytes.
+/// A packet from an SM to a partition, for one line. 32 bytes.
 struct MemRequest {
-  std::uint64_t line = 0;     // device address / 128 (application-unique by construction)
+  std::uint64_t line = 0;     // device address / 128; unique to the application
   Cycle time = 0;             // core cycle at which the packet's last flit reaches the partition's port
-  std::uint32_t tag = 0;      // the SM's own index, returned in the reply
+  std::uint32_t tag = 0;      // index chosen by the SM, returned in the reply
   SmId sm = 0;                // source
   PartitionId partition = 0;  // destination
   KernelSlot kernel = 0;
@@ -26,10 +26,11 @@ struct MemRequest {
   RequestKind kind = RequestKind::Read;
   std::uint8_t sectors = 0;          // sectors wanted or written
   std::uint8_t operations = 0;       // Atomic: operations on the line (lanes)
-  std::uint8_t rounds = 0;           // Atomic: those in which they are performed (workload/atomic_rounds.hpp)
+  std::uint8_t rounds = 0;           // Atomic: rounds in which the operations are performed
+                                     // (workload/atomic_rounds.hpp)
   std::uint8_t data_bytes = 0;       // Write, Atomic: payload in the packet (1..128)
   std::uint8_t wants_reply : 1 = 1;  // Write: 1 gives a write acknowledgement (fences wait for it)
-  std::uint8_t charged : 1 = 0;      // a ledger has its whole time already
+  std::uint8_t charged : 1 = 0;      // a ledger has charged the request's whole time already
   std::uint8_t flits : 6 = 1;        // size in the request network
 };
 static_assert(sizeof(MemRequest) == 32);
@@ -45,17 +46,17 @@ struct MemReply {
 };
 static_assert(sizeof(MemReply) == 16);
 
-/// Space freed in a buffer at the far end of a link: `flits` units at `time`.
+/// Space freed in a buffer at the far end of a link: `flits` flits from `time` on.
 struct Credit {
   Cycle time = 0;
   std::uint16_t flits = 0;
   std::uint16_t to = 0;    // SM or partition that may send again
-  std::uint16_t from = 0;  // partition or SM whose buffer it is
+  std::uint16_t from = 0;  // partition or SM that has freed the space
 };
 
-/// What a machine part leaves for the others during a window, and finds at its begin (exchange.hpp brings it
-/// there). How much comes at once depends on who runs ahead, and how senders follow each other on the host's
-/// threads, so receivers sort by time and source; what one source has sent is in order.
+/// The messages that a part of the machine sends during a window, and those that it has at the window's start
+/// (engine/exchange.hpp delivers them). The number of messages delivered at a time, and the order of senders,
+/// depend on the host's threads, so receivers sort by time and source. Messages of one source are in order.
 template <typename In, typename Out>
 struct Mailbox {
   HugePageVector<In> in;

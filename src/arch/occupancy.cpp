@@ -1,4 +1,4 @@
-// Blocks of a kernel that fit on one SM, with the hardware's granularity of allocation.
+// Number of blocks of a kernel that fit on one SM, with the hardware's allocation granularity.
 #include <algorithm>
 #include <array>
 #include <limits>

@@ -9,8 +9,8 @@
 namespace gpumux::arch {
 namespace {
 
-constexpr std::uint32_t kMostNodes = 256;      // in a row, and rows
-constexpr std::uint32_t kMostAtANode = 16;     // noc::Mesh: endpoints
+constexpr std::uint32_t kMostNodes = 256;      // most nodes in a row, and most rows
+constexpr std::uint32_t kMostAtANode = 16;     // most endpoints of a node (noc::Mesh)
 constexpr std::string_view kLetters = "GCM.";  // in the order of `who`
 constexpr std::size_t kKinds = 3;
 
@@ -53,7 +53,7 @@ Placement placement(const MachineConfig& config) {
       throw UserError(fmt::format(
           "noc.nodes: '{}' is no letter of a node: G SMs, C CPU cores, M memory partitions, . none", letter));
     }
-    // The width is not known before the first row's end, and counts for no node in it.
+    // Unknown before the end of the first row, but not needed in that row.
     if (kind < kKinds) who[kind].push_back(static_cast<std::uint16_t>(result.height * result.width + column));
     if (++column > kMostNodes || result.height >= kMostNodes)
       throw UserError(fmt::format("noc.nodes: at most {} rows and columns", kMostNodes));

@@ -1,4 +1,4 @@
-// What a run did over time: all counters of statistics.hpp in intervals of the same length.
+// Counters of a run over time: all counters of statistics.hpp in intervals of equal length.
 #pragma once
 
 #include <vector>
@@ -8,10 +8,10 @@
 
 namespace gpumux::arch {
 
-/// Interval k covers the core cycles [k * interval, (k + 1) * interval); the last one ends with the run. The
-/// sums over all intervals are the counters at the end of the run.
+/// Interval k covers the core cycles [k * interval, (k + 1) * interval); the last interval ends with the run.
+/// The sums over all intervals are the counters at the end of the run.
 struct Series {
-  using Sample = CounterTable;  // what an interval added to the counters
+  using Sample = CounterTable;  // increase of the counters in an interval
   Cycle interval = 0;           // core cycles; 0: not sampled
   Cycle end = 0;                // core cycles covered
   std::vector<Sample> samples;

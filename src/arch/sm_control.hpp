@@ -1,5 +1,5 @@
-// One SM as sharing mechanisms see it: probes that they may read, knobs that they may turn, between windows
-// of time and never inside one.
+// One SM as sharing mechanisms see it: probes to read and knobs to set, between windows of time
+// and never inside a window.
 #pragma once
 
 #include <cstdint>
@@ -20,34 +20,36 @@ inline constexpr std::uint32_t kUnlimited = 0xffff'ffffU;
 /// A thread block on an SM.
 struct ResidentBlock {
   KernelSlot kernel = 0;
-  std::uint32_t residency = 0;     // its number, as long as it lives, on whatever SM
+  std::uint32_t residency = 0;     // number of the block, unchanged while the block lives, on any SM
   bool stops = false;              // stop_block() or drop_block() has been called for it
-  std::uint64_t instructions = 0;  // warp instructions that it has issued since it began, on whatever SMs
-  Cycle cycles = 0;                // that it has been on SMs since then
-  bool may_restart =
-      false;              // it is kept (Needs::block_drops), and has done nothing that it could not do anew
-  bool notified = false;  // it has issued a notice (isa::kNotice) since it began: soon it may do such a thing
-  bool restores = false;  // its context has yet to come back from memory, before which it issues nothing
+  std::uint64_t instructions = 0;  // warp instructions issued since the block's start, on all SMs
+  Cycle cycles = 0;                // cycles on SMs since the block's start
+  bool may_restart = false;        // the block's records are kept (Needs::block_drops), and it has done
+                                   // nothing that cannot be repeated
+  bool notified = false;  // the block has issued a notice (isa::kNotice) since its start: it may soon do
+                          // something that cannot be repeated
+  bool restores = false;  // the block issues nothing until its context has come back from memory
   friend bool operator==(const ResidentBlock&, const ResidentBlock&) = default;
 };
 
-/// What moving a block's context takes beyond what is in flight, in core cycles: the block does not leave
-/// within `save` of being asked, and after its dispatch elsewhere waits `restore` before it issues.
+/// Time to move a block's context, in addition to draining what is in flight, in core cycles. The
+/// block leaves no earlier than `save` after the request, and after its dispatch elsewhere waits
+/// `restore` before it issues.
 struct ContextMove {
   Cycle save = 0;
   Cycle restore = 0;
-  std::uint32_t lines = 0;  // of 128 bytes that go to memory when it has nothing else in flight, and come
-                            // back before it issues; within these times, too
+  std::uint32_t lines = 0;  // 128-byte lines that go to memory when nothing else of the block is in flight,
+                            // and come back before it issues; also within these times
 };
 
-/// PROBE(type, name, parameters, arguments).
-/// - resident_blocks: of the kernel on the SM; block_limit: what limit_blocks() has set.
-/// - may_issue: what allow_issue() has set; issue_budget: what is left of the kernel's instructions.
-/// - warp_samples: what triggers that sample have seen.
+/// PROBE(type, name, parameters, arguments) declares a probe of an SM.
+/// - resident_blocks: resident blocks of the kernel; block_limit: value set by limit_blocks().
+/// - may_issue: value set by allow_issue(); issue_budget: state of the kernel's instruction budget.
+/// - warp_samples: samples taken by triggers.
 /// - counters: of the kernel on the SM; scheduler_counters: of all kernels on the SM together.
-/// - blocks: those that are resident, the oldest first.
+/// - blocks: resident blocks, oldest first.
 /// - memory_client: memory instructions in flight, limits and quotas, while a memory scheme is on.
-/// - memory_in_flight: memory instructions of resident blocks that are not performed, stores included.
+/// - memory_in_flight: memory instructions of resident blocks that are not performed, including stores.
 #define GPUMUX_SM_PROBES(PROBE)                                               \
   PROBE(std::uint32_t, resident_blocks, (KernelSlot kernel), (kernel))        \
   PROBE(std::uint32_t, block_limit, (KernelSlot kernel), (kernel))            \
@@ -60,37 +62,37 @@ struct ContextMove {
   PROBE(arch::MemoryClient, memory_client, (AppId app), (app))                \
   PROBE(std::uint32_t, memory_in_flight, (), ())
 
-/// KNOB(name, parameters, arguments). A knob is a line here and the definition of sm::Sm::NAME in the file of
-/// its mechanism: the declarations of the SM and of doubles in tests come from this list.
-/// - limit_blocks: at most `blocks` blocks of the kernel at a time; 0: the SM does not serve it. Blocks that
-///   are resident beyond a lowered limit run to their end. A kernel starts with 0.
+/// KNOB(name, parameters, arguments) declares a knob of an SM. A knob consists of a line here and the
+/// definition of sm::Sm::NAME in the file of its mechanism. The declarations of the SM and of test doubles
+/// are generated from this list.
+/// - limit_blocks: at most `blocks` blocks of the kernel at a time; 0: the SM does not serve the
+///   kernel. Resident blocks beyond a lowered limit run to completion. A kernel starts with 0.
 /// - allow_issue: false: the kernel's resident warps issue nothing. A kernel starts with true.
-/// - limit_warps: only so many of the kernel's warps on the SM may issue, the oldest that do not wait at a
+/// - limit_warps: at most `warps` warps of the kernel on the SM may issue, the oldest that do not wait at a
 ///   barrier; 0: all. Source: static warp limiting, kayiran14 sections 2.1, 6.3.
-/// - limit_all_warps: likewise of all kernels together, or on each scheduler (sm.warp_limit_per); stands in
-///   for sm.warp_limit.
-/// - pause: true: nothing is issued on the SM; what is in flight completes.
-/// - set_issue_budget: the kernel may issue so many instructions, then waits for a refill
-///   (arch/issue_budget.hpp); begins with a whole budget. A kernel starts without.
-/// - add_issue_budget: so many more (or fewer) to a kernel that has a budget; with some left it goes on at
-///   once.
-/// - arm: a trigger, to act at an exact cycle between two meetings (arch/trigger.hpp); disarm: the one of
-///   this id.
-/// - stop_block: it issues nothing more, leaves the SM when all that it has in flight is performed and its
-/// context
-///   is saved, and goes on from there on whatever SM has room next, before others of its kernel.
-/// - drop_block: it leaves at once, and begins anew; what it has in flight is performed, for nobody. Does
-/// nothing for
-///   a block that could not (ResidentBlock::may_restart).
-///   Both by residency. They do nothing for a block that is not here or whose warps have all exited, and act
-///   while a mechanism has said that it needs it (policy::Needs::block_stops, block_drops).
-/// - set_memory_sharers: applications that have a kernel, as bits: of these, those that have blocks here get
-///   quotas, ways and shares of L1's resources from the memory scheme.
-/// - set_memory_limit: at most so many (1 or more) memory instructions of the application in flight; acts
-///   while a memory scheme is on, or a mechanism has said that it needs it (policy::Needs).
-/// - set_l1_ways: in a full set of L1, at most so many lines are the application's: with as many, one of
-///   its own makes place for its next; 0: as many as there are. Acts while a mechanism has said that it
-///   needs it (policy::Needs::l1_ways), and where no memory scheme divides the ways.
+/// - limit_all_warps: at most `warps` warps of all kernels together, or of each scheduler
+///   (sm.warp_limit_per), may issue. Replaces sm.warp_limit.
+/// - pause: true: the SM issues nothing; what is in flight completes.
+/// - set_issue_budget: the kernel may issue the budget's instructions, then waits for a refill
+///   (arch/issue_budget.hpp). Starts with a full budget. A kernel starts without a budget.
+/// - add_issue_budget: adds `instructions` (may be negative) to a kernel's budget. If some budget is then
+///   left, the kernel continues at once.
+/// - arm: arms a trigger that acts at an exact cycle between two meetings (arch/trigger.hpp). disarm: removes
+///   the trigger with this id.
+/// - stop_block: the block issues nothing more, leaves the SM when all that it has in flight is performed and
+///   its context is saved, and continues on the next SM that has room, before other blocks of its kernel.
+/// - drop_block: the block leaves at once and restarts later. What it has in flight is performed, and the
+///   results are discarded. No effect on a block that cannot be restarted (ResidentBlock::may_restart).
+/// - stop_block and drop_block name the block by residency. Both have no effect on a block that is not on the
+///   SM or whose warps have all exited, and require that a mechanism has declared the need
+///   (policy::Needs::block_stops, block_drops).
+/// - set_memory_sharers: mask of the applications that have a kernel. The applications of the mask that
+///   have blocks on the SM get quotas, ways and shares of L1's resources from the memory scheme.
+/// - set_memory_limit: at most `limit` (1 or more) memory instructions of the application in flight. Requires
+///   that a memory scheme is on, or that a mechanism has declared the need (policy::Needs).
+/// - set_l1_ways: the application has at most `ways` lines in a full set of L1; at the limit, a new line
+///   replaces one of its own. 0: no limit. Requires that a mechanism has declared the need
+///   (policy::Needs::l1_ways), and that no memory scheme divides the ways.
 #define GPUMUX_SM_KNOBS(KNOB)                                                                    \
   KNOB(limit_blocks, (KernelSlot kernel, std::uint32_t blocks), (kernel, blocks))                \
   KNOB(allow_issue, (KernelSlot kernel, bool allowed), (kernel, allowed))                        \
@@ -109,7 +111,7 @@ struct ContextMove {
 
 template <typename... T>
 void unused(const T&...) {}
-/// What a probe that a double leaves out reads.
+/// Value of a probe that a test double does not define.
 template <typename T>
 [[nodiscard]] const T& nothing() {
   static const T value{};
@@ -136,7 +138,7 @@ class SmControl : public SmProbes {
 #undef GPUMUX_KNOB
 };
 
-/// Hands everything on to another: for doubles in tests.
+/// Forwards everything to another SM. Base of test doubles.
 class ForwardingSm : public SmControl {
  public:
   explicit ForwardingSm(SmControl& inside) : inside_(inside) {}

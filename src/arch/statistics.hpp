@@ -1,5 +1,5 @@
-// The counters of a run, one line each: field, unit, meaning. Summation, differences and output walk the
-// lists (counter_table.hpp), so a counter cannot be forgotten in one place.
+// The counters of a run, one line each: field, unit, meaning. Sums, differences and output iterate over these
+// lists (counter_table.hpp), so no counter can be forgotten in one place.
 #pragma once
 
 #include <algorithm>
@@ -12,8 +12,8 @@
 
 namespace gpumux::arch {
 
-/// A struct of the counters of a list, with add() and subtract(); the others of subtract() are earlier counts
-/// of the same. Members after `...` are its own.
+/// Defines a struct with the counters of a list, and add() and subtract(). subtract() takes earlier counts of
+/// the same object. Arguments after the list are further members.
 #define GPUMUX_COUNTER_FIELD(field, unit, description) std::uint64_t field = 0;
 #define GPUMUX_COUNTER_ADD(field, unit, description) field += other.field;
 #define GPUMUX_COUNTER_SUBTRACT(field, unit, description) field -= other.field;
@@ -24,7 +24,7 @@ namespace gpumux::arch {
     void subtract(const Name& other){LIST(GPUMUX_COUNTER_SUBTRACT)} __VA_ARGS__ \
   }
 
-// X(field, unit, description) of the counters of an application that SMs count, by kernel.
+// X(field, unit, description): counters of an application that SMs count, by kernel.
 #define GPUMUX_KERNEL_COUNTERS(X)                                                                         \
   X(warp_instructions, "warp instructions", "issued")                                                     \
   X(thread_instructions, "thread instructions", "issued, by active lanes")                                \
@@ -66,12 +66,12 @@ namespace gpumux::arch {
 
 GPUMUX_COUNTER_STRUCT(
     KernelCounters, GPUMUX_KERNEL_COUNTERS,
-    /// Thread instructions that IPC counts.
+    /// Thread instructions that count for IPC.
     [[nodiscard]] std::uint64_t useful_instructions() const {
       return thread_instructions - discarded_thread_instructions;
     } [[nodiscard]] std::uint64_t reservation_failures()
         const { return rsfail_line + rsfail_mshr + rsfail_merge + rsfail_miss_queue; }
-    /// Thread instructions that units of this kind have executed.
+    /// Thread instructions executed by units of this kind.
     std::uint64_t& by_unit(isa::Unit unit) {
       return *(&sp_thread_instructions + static_cast<std::size_t>(unit));
     } [[nodiscard]] std::uint64_t by_unit(isa::Unit unit)
@@ -81,7 +81,7 @@ static_assert(offsetof(KernelCounters, uniform_thread_instructions) ==
                       sizeof(std::uint64_t) * static_cast<std::size_t>(isa::Unit::Uniform) &&
               static_cast<unsigned>(isa::Unit::Uniform) + 1 == isa::kUnits);
 
-// Those of an application that memory partitions count.
+// Counters of an application that memory partitions count.
 #define GPUMUX_MEMORY_COUNTERS(X)                                                                          \
   X(l2_accesses, "lines or sectors", "L2 accesses")                                                        \
   X(l2_writes, "lines or sectors", "of these, by stores and atomics")                                      \
@@ -97,7 +97,8 @@ static_assert(offsetof(KernelCounters, uniform_thread_instructions) ==
 
 GPUMUX_COUNTER_STRUCT(MemoryCounters, GPUMUX_MEMORY_COUNTERS);
 
-// Of an SM: each scheduler cycle with resident warps has exactly one of these reasons.
+// Counters of an SM's schedulers. Each scheduler cycle with resident warps counts as
+// exactly one of these reasons.
 #define GPUMUX_SCHEDULER_COUNTERS(X)                                                         \
   X(issued, "scheduler cycles", "an instruction was issued")                                 \
   X(scoreboard_memory, "scheduler cycles", "a warp waits for memory data, none could issue") \
@@ -111,7 +112,7 @@ GPUMUX_COUNTER_STRUCT(MemoryCounters, GPUMUX_MEMORY_COUNTERS);
 
 GPUMUX_COUNTER_STRUCT(SchedulerCounters, GPUMUX_SCHEDULER_COUNTERS);
 
-// Of a memory partition.
+// Counters of a memory partition that belong to no application.
 #define GPUMUX_OWN_PARTITION_COUNTERS(X)                                                       \
   X(l2_reservation_failures, "L2 cycles", "head of a slice stalled: line, MSHR or miss queue") \
   X(stall_controller, "L2 cycles", "a slice waits because the DRAM queue is full")             \
@@ -122,17 +123,19 @@ GPUMUX_COUNTER_STRUCT(SchedulerCounters, GPUMUX_SCHEDULER_COUNTERS);
   X(requests, "packets", "requests taken from the network")                                    \
   X(replies, "packets", "replies given to the network")                                        \
   X(dram_busy, "DRAM cycles", "data bus busy")
-/// With the sums over all applications.
+/// All counters of a memory partition, including the sums over all applications.
 #define GPUMUX_PARTITION_COUNTERS(X) GPUMUX_MEMORY_COUNTERS(X) GPUMUX_OWN_PARTITION_COUNTERS(X)
 
 GPUMUX_COUNTER_STRUCT(PartitionCounters, GPUMUX_PARTITION_COUNTERS);
 
-// Of a pair of applications: what one, the culprit, did to the other, the victim. They may be the same.
+// Counters of a pair of applications: the effect of the culprit on the victim, which may be the same
+// application.
 #define GPUMUX_PAIR_COUNTERS(X) \
   X(l2_evictions, "lines", "L2 lines of the victim that made place for lines of the culprit")
 
-// The ledger of interference, in the same way: what the victim waited while a place served, or was held by,
-// the culprit, another application (docs/ledger.md). Zero where a run keeps no ledger.
+// Counters of the ledger of interference for a pair of applications: the time that the victim
+// waited while a place served, or was held by, another application, the culprit (docs/ledger.md).
+// Zero in runs without a ledger.
 #define GPUMUX_LEDGER_COUNTERS(X)                                                                           \
   X(issue_cycles, "scheduler cycles", "a warp of the victim could have issued when one of the culprit did") \
   X(unit_cycles, "scheduler cycles",                                                                        \
@@ -158,7 +161,7 @@ GPUMUX_COUNTER_STRUCT(PartitionCounters, GPUMUX_PARTITION_COUNTERS);
 #define GPUMUX_ALL_PAIR_COUNTERS(X) GPUMUX_PAIR_COUNTERS(X) GPUMUX_LEDGER_COUNTERS(X)
 GPUMUX_COUNTER_STRUCT(PairCounters, GPUMUX_ALL_PAIR_COUNTERS);
 
-// Of an application, beside its ledger: what its waits are a part of.
+// Counters of an application in runs with a ledger: the totals of which its waits are a part.
 #define GPUMUX_LEDGER_APP_COUNTERS(X)                                                                     \
   X(resident_scheduler_cycles, "scheduler cycles", "a scheduler had warps of the application")            \
   X(memory_scheduler_cycles, "scheduler cycles",                                                          \
@@ -177,8 +180,8 @@ GPUMUX_COUNTER_STRUCT(PairCounters, GPUMUX_ALL_PAIR_COUNTERS);
     "for which the slice that was busiest for the application was so, in windows of 4096")
 GPUMUX_COUNTER_STRUCT(LedgerAppCounters, GPUMUX_LEDGER_APP_COUNTERS);
 
-// Of one SM that is viewed (docs/views.md). The first eight are the states of awatramani17 section 5.3: each
-// resident warp is in one of the first ten in each cycle.
+// Counters of one viewed SM (docs/views.md). The first eight are the states of awatramani17 section 5.3. In
+// each cycle, each resident warp is in one of the first ten states.
 #define GPUMUX_SM_VIEW_COUNTERS(X)                                                                           \
   X(warps_fetch, "warp cycles", "the instruction buffer is empty")                                           \
   X(warps_alu_scoreboard, "warp cycles", "an operand comes from arithmetic")                                 \
@@ -203,7 +206,7 @@ GPUMUX_COUNTER_STRUCT(LedgerAppCounters, GPUMUX_LEDGER_APP_COUNTERS);
   X(core_scoreboard_cycles, "cycles", "none was, no warp was ready, and one ran")                            \
   X(core_idle_cycles, "cycles", "no warp ran")                                                               \
   X(tail_cycles, "cycles", "a resident block had warps that had ended beside others that ran")
-// Warps by the phase of their kernel (isa/phases.hpp), from 1 on; what comes behind the last counts there.
+// Warps by the phase of their kernel (isa/phases.hpp), from 1 on. Later phases count as the last one.
 #define GPUMUX_PHASE_COUNTER(X, n) \
   X(phase_##n, "warp cycles", "of warps that run, in this phase of their kernel")
 #define GPUMUX_TEN_PHASES(X, t) \
@@ -236,7 +239,7 @@ GPUMUX_COUNTER_STRUCT(LedgerAppCounters, GPUMUX_LEDGER_APP_COUNTERS);
 inline constexpr std::size_t kViewedPhases = 59;
 GPUMUX_COUNTER_STRUCT(
     SmViewCounters, GPUMUX_ALL_SM_VIEW_COUNTERS,
-    /// Of the phase with this number, from 0 on.
+    /// Counter of the phase with this number, from 0 on.
     std::uint64_t& phase(std::size_t number) { return *(&phase_1 + std::min(number, kViewedPhases - 1)); });
 static_assert(offsetof(SmViewCounters, phase_59) ==
               offsetof(SmViewCounters, phase_1) + sizeof(std::uint64_t) * (kViewedPhases - 1));

@@ -1,4 +1,4 @@
-// When kernels and blocks ran, and where, and when memory held an SM up.
+// When and where kernels and blocks ran, and when memory stalled SMs.
 #pragma once
 
 #include <cstdint>
@@ -9,7 +9,7 @@
 
 namespace gpumux::arch {
 
-/// All times are core cycles since the begin of the run; kNever: not before its end.
+/// Times are core cycles since the start of the run; kNever: not before its end.
 struct Timeline {
   struct Kernel {  // one launch
     std::string name;
@@ -18,34 +18,34 @@ struct Timeline {
     Dim3 grid;   // blocks
     Dim3 block;  // threads
     Cycle submitted = 0;
-    Cycle arrival = 0;  // at the machine's kernel scheduler
+    Cycle arrival = 0;  // at the machine's work distributor
     Cycle first_block = kNever;
-    Cycle end = kNever;  // of its last block
+    Cycle end = kNever;  // end of its last block
   };
   struct Block {
     std::uint32_t kernel = 0;  // index into kernels
-    std::uint64_t index = 0;   // in its grid
+    std::uint64_t index = 0;   // index within the grid
     SmId sm = 0;
-    std::uint16_t place = 0;  // among the SM's block slots
+    std::uint16_t place = 0;  // block slot of the SM
     Cycle begin = 0;          // dispatch
     Cycle end = kNever;
   };
-  /// Consecutive intervals of the series in each of which the load/store unit of an SM stalled in more than
+  /// Consecutive intervals of a series in each of which the load/store unit of an SM stalled in more than
   /// kStallShare of the cycles.
   struct Stall {
     SmId sm = 0;
     Cycle begin = 0;
     Cycle end = 0;
-    std::uint64_t cycles = 0;  // stalled in between
+    std::uint64_t cycles = 0;  // stalled cycles between begin and end
   };
-  /// What dai18 (section 2.4) calls many stalls.
+  /// Share of stall cycles above which dai18 (section 2.4) considers an application memory intensive.
   static constexpr double kStallShare = 0.2;
-  /// Blocks beyond so many are counted and not kept: 40 bytes each.
+  /// Blocks beyond this number are counted but not kept. A block takes 40 bytes.
   static constexpr std::size_t kMaxBlocks = 2'000'000;
 
-  std::vector<Kernel> kernels;  // by order of arrival
-  std::vector<Block> blocks;    // by order of dispatch
-  std::vector<Stall> stalls;    // by SM and begin among those of an SM; without a series none
+  std::vector<Kernel> kernels;  // in order of arrival
+  std::vector<Block> blocks;    // in order of dispatch
+  std::vector<Stall> stalls;    // for each SM in order of `begin`; empty without a series
   std::uint64_t blocks_left_out = 0;
 };
 

@@ -1,4 +1,4 @@
-// What a mechanism arms in an SM beforehand, to act there at an exact cycle between two meetings.
+// A trigger that a mechanism arms in an SM, to act there at an exact cycle between two meetings.
 #pragma once
 
 #include <array>
@@ -9,26 +9,26 @@
 
 namespace gpumux::arch {
 
-/// Fires once, but for one that samples. Acts from the begin of a cycle on.
+/// Fires once, except EachPeriod. Takes effect at the start of a cycle.
 struct Trigger {
   enum class When : std::uint8_t {
-    AtCycle,     // from the begin of `cycle` on; at once when that has passed
-    AtCount,     // from the cycle after the one in which `counter` of `kernel` on this SM has reached `count`
-    EachPeriod,  // every `cycle` cycles (at least 1) it takes a sample of warps, and stays armed
+    AtCycle,     // at the start of `cycle`, or at once if that has passed
+    AtCount,     // one cycle after `counter` of `kernel` on this SM has reached `count`
+    EachPeriod,  // every `cycle` cycles (at least 1): takes a sample of warps and stays armed
   };
-  std::uint32_t id = 0;  // the caller's; a trigger replaces one of the same id
+  std::uint32_t id = 0;  // chosen by the caller; a trigger replaces one with the same id
   When when = When::AtCycle;
   Cycle cycle = 0;
   KernelSlot kernel = 0;
   std::uint64_t KernelCounters::*counter = &KernelCounters::warp_instructions;
   std::uint64_t count = 0;
-  /// Kernels (bits) that may not issue from then on, and that may again: as allow_issue() does.
+  /// Masks of kernels that the trigger forbids to issue, and allows to issue again, like allow_issue().
   std::uint32_t forbid = 0;
   std::uint32_t allow = 0;
 };
 
-/// Of triggers that sample, since the kernel came: at the end of a cycle, warps that could have issued and
-/// were not chosen ("idle warps", wang17 section 3.5).
+/// Sums over the samples since the kernel's arrival. A sample counts, at the end of a cycle, the warps that
+/// could have issued and were not chosen ("idle warps", wang17 section 3.5).
 struct WarpSamples {
   std::uint64_t samples = 0;
   std::uint64_t idle_warps = 0;  // sum over the samples
@@ -37,7 +37,7 @@ struct WarpSamples {
 /// A trigger that has fired on an SM.
 struct Fired {
   std::uint32_t id = 0;
-  Cycle cycle = 0;  // from whose begin it acts
+  Cycle cycle = 0;  // cycle from whose start the trigger is in effect
 };
 
 }  // namespace gpumux::arch

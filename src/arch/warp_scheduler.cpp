@@ -30,7 +30,7 @@ std::string warp_scheduler_help() {
 
 WarpsChoice parse_warps(std::string_view text) {
   constexpr std::string_view kLimited = "swl";
-  constexpr std::uint64_t kMostWarps = 256;  // of an SM: four schedulers of 64
+  constexpr std::uint64_t kMostWarps = 256;  // warps of an SM: four schedulers with 64 warps
   const std::size_t colon = text.find(':');
   const std::string_view name = text.substr(0, colon);
   if (name != kLimited) {

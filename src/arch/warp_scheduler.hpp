@@ -1,5 +1,6 @@
-// The warp schedulers. One line here and a header in src/sm/warp_schedulers make one: names in machine files
-// and policies, help, errors and what issue is compiled for come from this list.
+// The warp schedulers. A warp scheduler consists of a line here and a header in
+// src/sm/warp_schedulers. Names in machine files and policies, help, errors and the compiled variants
+// of issue are generated from this list.
 #pragma once
 
 #include <cstdint>
@@ -25,23 +26,23 @@ enum class WarpScheduler : std::uint8_t {
 #undef GPUMUX_ENUMERATOR
 };
 
-/// What `warps=` says: a scheduler; swl:N, gto among the N oldest warps of an SM (static warp limiting,
+/// Meaning of `warps=`: a scheduler; or swl:N, gto among the N oldest warps of an SM (static warp limiting,
 /// kayiran14 section 2.1); or ccws, gto among the warps that cache-conscious scheduling lets issue.
 struct WarpsChoice {
   WarpScheduler scheduler = WarpScheduler::gto;
   std::uint32_t limit = 0;  // warps of an SM that may issue; 0: all
   bool ccws = false;
 };
-/// Throws UserError that says what there is.
+/// Throws UserError that lists the valid choices.
 [[nodiscard]] WarpsChoice parse_warps(std::string_view text);
-/// "gto|lrr|...|ccws|swl:N".
+/// Text for help: "gto|lrr|...|ccws|swl:N".
 [[nodiscard]] std::string warps_choices();
 
-/// Names, in the order of the enumeration.
+/// Names of the warp schedulers, in the order of the enumeration.
 [[nodiscard]] const std::vector<std::string>& warp_scheduler_names();
-/// "gto: greedy then oldest; lrr: ...".
+/// Text for help: "gto: greedy then oldest; lrr: ...".
 [[nodiscard]] std::string warp_scheduler_help();
-/// Throws UserError that says which there are.
+/// Throws UserError that lists the warp schedulers, for an unknown name.
 [[nodiscard]] WarpScheduler warp_scheduler_named(std::string_view name);
 
 }  // namespace gpumux::arch

@@ -47,11 +47,11 @@ class PlainBytes final : public ByteStream {
   std::FILE* file_ = nullptr;
 };
 
-/// The input side of a decoder: pieces of the file, and how far they have been used.
+/// The input side of a decoder: reads a file in pieces and counts the bytes that the decoder has used.
 class Pieces {
  public:
   explicit Pieces(const std::string& path) : file_(path), buffer_(kPiece) {}
-  /// What has not been used yet; reads on if that is nothing. Empty at the end of the file.
+  /// Bytes that have not been used yet. Reads the next piece if none are left. Empty at the end of the file.
   [[nodiscard]] std::string_view rest() {
     if (used_ == filled_) {
       before_ += filled_;
@@ -60,13 +60,13 @@ class Pieces {
     }
     return {buffer_.data() + used_, filled_ - used_};
   }
-  /// All of rest() but the last `left` bytes has been used.
+  /// Marks all bytes of rest() except the last `left` as used.
   void use_all_but(std::size_t left) { used_ = filled_ - left; }
-  /// `given`: bytes that came out for this call of read().
+  /// Throws DamagedFile. `given`: bytes that this call of read() had already produced.
   [[noreturn]] void fail(const std::string& what, std::size_t given) const {
     throw DamagedFile(file_.path(), before_ + used_, what, given);
   }
-  /// The file ends where it should not.
+  /// Throws DamagedFile for a file that is empty or ends too early.
   [[noreturn]] void fail_at_end(const char* kind, std::size_t given) const {
     if (before_ + filled_ == 0) fail(fmt::format("is empty; {} data was expected", kind), given);
     fail(fmt::format("the {} data ends too early", kind), given);
@@ -151,7 +151,7 @@ class GzipBytes final : public ByteStream {
         within_member_ = false;
         first_ = false;
         if (inflateReset(&stream_) != Z_OK) throw InternalError("the gzip decoder cannot be reset");
-        // What has been given stays given; another member may follow.
+        // The bytes produced so far are valid. Another gzip member may follow.
         if (in_.rest().empty()) break;
         within_member_ = true;
       } else if (result != Z_OK) {
@@ -175,7 +175,7 @@ class GzipBytes final : public ByteStream {
 class ZstdBytes final : public ByteStream {
  public:
   explicit ZstdBytes(const std::string& path) : in_(path), decoder_(ZSTD_createDStream(), &ZSTD_freeDStream) {
-    constexpr int kMostWindow = 27;  // 128 MiB, as the zstd program decompresses by itself
+    constexpr int kMostWindow = 27;  // 128 MiB, the default limit of the zstd program
     if (decoder_ == nullptr ||
         ZSTD_isError(ZSTD_DCtx_setParameter(decoder_.get(), ZSTD_d_windowLogMax, kMostWindow)) != 0) {
       throw InternalError("the zstd decoder cannot be set up");

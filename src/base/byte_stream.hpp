@@ -1,4 +1,4 @@
-// The bytes of a file that may be compressed: plain, xz, gzip or Zstandard.
+// The bytes of a file that is plain, or compressed by xz, gzip or Zstandard.
 #pragma once
 
 #include <fmt/core.h>
@@ -20,11 +20,11 @@ class DamagedFile : public UserError {
         reason_(what),
         byte_(byte),
         given_(given) {}
-  /// What is wrong, without the place.
+  /// The error without file name and position.
   [[nodiscard]] const std::string& reason() const { return reason_; }
-  /// Of the file as it is, not of what comes out of it.
+  /// Position of the damage in the compressed file, not in its decompressed content.
   [[nodiscard]] std::uint64_t byte() const { return byte_; }
-  /// So many bytes at the begin of read()'s buffer came out in front of it.
+  /// Number of valid bytes at the start of read()'s buffer that were decompressed before the damage.
   [[nodiscard]] std::size_t given() const { return given_; }
 
  private:
@@ -36,14 +36,15 @@ class DamagedFile : public UserError {
 class ByteStream {
  public:
   virtual ~ByteStream() = default;
-  /// Fills the buffer as far as there is something; less than `size` at the end alone. Throws UserError, a
-  /// DamagedFile for what cannot be decompressed; the stream cannot be read any more then.
+  /// Fills the buffer with the next bytes. Returns fewer than `size` bytes only at the end of the stream.
+  /// Throws UserError, or DamagedFile for data that cannot be decompressed. After an exception, the stream
+  /// cannot be read any more.
   virtual std::size_t read(char* buffer, std::size_t size) = 0;
 };
 
-/// By the end of its name: .xz, .gz, .zst; anything else is plain. Several streams of one kind that follow
-/// each other in a file are one. Decompression needs at most 1 GiB (xz) or 128 MiB (zst) of memory. Throws
-/// UserError for a file that cannot be opened.
+/// Opens a file. The end of its name selects the format: .xz, .gz, .zst, anything else is plain. Several
+/// streams of one kind that follow each other in a file are read as one. Decompression needs at most 1 GiB
+/// (xz) or 128 MiB (zst) of memory. Throws UserError for a file that cannot be opened.
 [[nodiscard]] std::unique_ptr<ByteStream> open_bytes(const std::string& path);
 
 }  // namespace gpumux

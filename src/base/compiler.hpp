@@ -1,4 +1,4 @@
-// What compilers are told in words of their own.
+// Compiler hints whose spelling depends on the compiler.
 #pragma once
 
 /// Before a loop: its iterations do not depend on each other through memory.

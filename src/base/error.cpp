@@ -16,7 +16,7 @@ std::string bounded(const std::string& message) {
   constexpr std::size_t kFront = 1200;
   constexpr std::size_t kBack = 400;
   if (message.size() <= kMost) return message;
-  // Not inside a character of UTF-8.
+  // A cut must not split a UTF-8 character.
   const auto begins = [](char c) { return (static_cast<unsigned char>(c) & 0xc0U) != 0x80U; };
   std::string out;
   for (std::size_t at = 0; at <= message.size();) {

@@ -1,4 +1,4 @@
-// Errors of the three kinds that the command line tells apart by exit code.
+// Errors of three kinds, which the command line distinguishes by exit code.
 #pragma once
 
 #include <fmt/core.h>
@@ -21,12 +21,12 @@ struct SourceLocation {
   [[nodiscard]] std::string text() const;
 };
 
-/// A message without lines that fill screens: of those of more than 2000 bytes, which quote a large input,
+/// `message` with its long lines shortened. In a line of more than 2000 bytes, which quotes a large input,
 /// the middle is left out.
 [[nodiscard]] std::string bounded(const std::string& message);
 
-/// The same on one line that a terminal can show: control characters, which names may have, as `\n` or
-/// `\x1b`.
+/// `message` as bounded() text on one line that a terminal can show. Control characters, which names may
+/// contain, become `\n` or `\x1b`.
 [[nodiscard]] std::string one_line(std::string_view message);
 
 /// The user's input is wrong (exit code 2). what() is the one whole line that is shown:
@@ -36,7 +36,7 @@ class UserError : public std::runtime_error {
   explicit UserError(const std::string& message) : std::runtime_error(one_line("error: " + message)) {}
   UserError(const SourceLocation& where, const std::string& message)
       : std::runtime_error(one_line(where.text() + ": error: " + message)) {}
-  /// One whose whole line stands already: what() of another.
+  /// An error whose complete line is `line`: the what() of another UserError.
   [[nodiscard]] static UserError from_line(const std::string& line) { return {line, Whole{}}; }
 
  private:
@@ -44,8 +44,8 @@ class UserError : public std::runtime_error {
   UserError(const std::string& line, Whole) : std::runtime_error(one_line(line)) {}
 };
 
-/// The simulated program is at fault (exit code 3): a wrong access, a trap, a deadlock, an endless
-/// kernel, a wrong result. what() is one line, or several for a watchdog report.
+/// A fault of the simulated program (exit code 3): a wrong access, a trap, a deadlock, an endless kernel, a
+/// wrong result. what() is one line, or several for a watchdog report.
 class SimulationFault : public std::runtime_error {
  public:
   explicit SimulationFault(const std::string& message) : std::runtime_error(bounded(message)) {}
@@ -61,10 +61,11 @@ class InternalError : public std::logic_error {
 
 }  // namespace gpumux
 
-/// A condition that holds unless gpumux has a bug; checked in every build, so keep it off hot paths.
+/// A condition that holds unless gpumux has a bug. The condition is checked in every build, so keep this
+/// macro off hot paths.
 #define GPUMUX_CHECK(condition) ((condition) ? (void)0 : ::gpumux::fail_check(#condition, __FILE__, __LINE__))
 
-/// The same for hot paths: checked in debug and sanitizer builds alone.
+/// GPUMUX_CHECK for hot paths: the condition is checked only in debug and sanitizer builds.
 #ifdef GPUMUX_DEBUG_CHECKS
 #define GPUMUX_DCHECK(condition) GPUMUX_CHECK(condition)
 #else

@@ -10,7 +10,8 @@
 namespace gpumux {
 namespace {
 
-/// What a system without room, or a limit of the user's, says.
+/// True for an error of the environment: a resource of the system or a limit of the user is exhausted, or I/O
+/// failed.
 bool is_for_want(const std::error_code& code) {
   constexpr std::array<int, 10> kWants = {EAGAIN, ENOMEM, EMFILE, ENFILE, ENOSPC,
                                           EDQUOT, EFBIG,  EIO,    EBADF,  EPIPE};

@@ -1,4 +1,4 @@
-// What the program exits with: docs/exit-codes.md.
+// Exit codes of the program (docs/exit-codes.md).
 #pragma once
 
 #include <string>
@@ -7,17 +7,17 @@ namespace gpumux {
 
 enum ExitCode : int {
   kFine = 0,
-  kOurFault = 1,      // a fault of gpumux, and nothing else
-  kUserFault = 2,     // the input, the files or what the system gives is at fault
+  kOurFault = 1,      // a fault of gpumux itself
+  kUserFault = 2,     // the input, a file or a lack of system resources is at fault
   kProgramFault = 3,  // the simulated program is at fault
 };
 
 struct Failure {
   int exit_code = kOurFault;
-  std::string text;  // the line that is shown, or several
+  std::string text;  // the message to show, one or more lines
 };
 
-/// Of the exception that is being handled: call it inside a handler.
+/// Exit code and message for the exception that is being handled. Call only inside a handler.
 [[nodiscard]] Failure current_failure();
 
 }  // namespace gpumux

@@ -43,7 +43,8 @@ std::string read_file(const std::string& path, std::uint64_t most) {
 
 namespace {
 
-/// What a path leads to over links: the last that is none, or that stands for an open descriptor.
+/// The file that a path refers to after its links were followed. If a link stands for an open file descriptor
+/// of this process, `descriptor` is its number.
 struct Target {
   std::filesystem::path path;
   bool replaceable = true;
@@ -74,7 +75,7 @@ Target follow(const std::string& path) {
 }
 
 bool write_to(int descriptor, std::string_view bytes) {
-  std::fflush(nullptr);  // what was printed before comes first
+  std::fflush(nullptr);  // output that was printed earlier must come first
   while (!bytes.empty()) {
     const ssize_t count = ::write(descriptor, bytes.data(), bytes.size());
     if (count < 0 && errno == EINTR) continue;
@@ -131,7 +132,7 @@ bool write_new_file(const std::string& path, std::string_view bytes) {
   const TemporaryName temporary = beside(target.path);
   const bool written = write_all(temporary.path(), bytes);
   const int reason = errno;
-  // Unlike rename(), link() takes nothing's place.
+  // Unlike rename(), link() never replaces an existing file.
   const bool is_new = written && ::link(temporary.path().c_str(), target.path.c_str()) == 0;
   std::remove(temporary.path().c_str());
   if (!written) fail(path, reason);

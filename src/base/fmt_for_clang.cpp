@@ -1,7 +1,7 @@
 #ifdef __clang__
 #include <fmt/format.h>
 
-// clang 14 forms the name of this function, which fmt/core.h calls, otherwise than the gcc that built
+// clang 14 mangles the name of this function, which fmt/core.h calls, differently from the gcc that built
 // Debian's library.
 template void fmt::detail::vformat_to<char>(
     fmt::detail::buffer<char>&, fmt::string_view,

@@ -15,7 +15,8 @@
 namespace gpumux {
 namespace {
 
-/// Bytes after which the system is asked to write what it holds, and how far behind it may forget it.
+/// kPart: bytes after which the system is asked to start writing its cached pages to disk. kForgotten:
+/// distance in bytes behind the end of the file at which the system may drop cached pages.
 constexpr std::uint64_t kPart = std::uint64_t{1} << 24U;
 constexpr std::uint64_t kForgotten = 4 * kPart;
 
@@ -45,7 +46,7 @@ std::FILE* GrowingFile::open_without_name() const {
   const std::string folder = std::filesystem::path(target_).parent_path().string();
   const int file = ::open(folder.empty() ? "." : folder.c_str(), O_TMPFILE | O_WRONLY | O_CLOEXEC, 0666);
   if (file < 0) return nullptr;
-  // It gets its name by way of this one.
+  // /proc/self/fd is needed to give the file a name later.
   if (::access(link_to(file).c_str(), F_OK) == 0)
     if (std::FILE* const opened = ::fdopen(file, "wb"); opened != nullptr) return opened;
   ::close(file);
@@ -60,9 +61,9 @@ bool GrowingFile::give_name(int file) const {
   };
   if (link_as(target_)) return true;
   if (errno != EEXIST) return false;
-  // Unlike a new name, an old one takes a rename.
+  // linkat() cannot replace an existing file, so the file gets a temporary name first and is then renamed.
   const TemporaryName name(temporary_name(target_));
-  (void)std::remove(name.path().c_str());  // of a process of the same number that was killed here
+  (void)std::remove(name.path().c_str());  // left by a killed process with the same number
   if (!link_as(name.path())) return false;
   if (std::rename(name.path().c_str(), target_.c_str()) == 0) return true;
   const int reason = errno;
@@ -79,7 +80,7 @@ void GrowingFile::write(std::string_view bytes) {
 
 void GrowingFile::write_behind() {
   const int file = ::fileno(file_);
-  // Hints: a system that cannot keeps the pages longer, which takes memory alone.
+  // Hints: a system that ignores them only keeps the pages in memory longer.
   (void)::sync_file_range(file, static_cast<off_t>(asked_), static_cast<off_t>(written_ - asked_),
                           SYNC_FILE_RANGE_WRITE);
   asked_ = written_;
@@ -91,7 +92,7 @@ void GrowingFile::complete(std::string_view first_bytes) {
   if (std::fseek(file_, 0, SEEK_SET) != 0) fail();
   write(first_bytes);
   const int file =
-      ::fcntl(::fileno(file_), F_DUPFD_CLOEXEC, 0);  // a file without a name goes with its last descriptor
+      ::fcntl(::fileno(file_), F_DUPFD_CLOEXEC, 0);  // the last close would delete a file without a name
   if (file < 0) fail();
   const bool whole = std::fclose(std::exchange(file_, nullptr)) == 0 && give_name(file);
   const int reason = errno;

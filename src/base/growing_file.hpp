@@ -1,4 +1,4 @@
-// A file that is written piece by piece and appears when it is complete.
+// A file that is written piece by piece and appears under its name when it is complete.
 #pragma once
 
 #include <cstdint>
@@ -11,34 +11,35 @@
 
 namespace gpumux {
 
-/// Written to a file of the same folder without a name, which goes with the program however that ends unless
-/// complete() comes. Where a file system has no such files, it has a temporary name, which a signal that can
-/// be caught removes. Throws UserError that names the path when it cannot be written.
+/// A file under construction. The bytes go to a file without a name in the same folder, which disappears with
+/// the program unless complete() is called. On file systems without such files, the file has a temporary
+/// name, which a signal that can be caught removes. Throws UserError that names the path when it cannot be
+/// written.
 class GrowingFile {
  public:
-  /// Throws UserError for a device or a pipe, too.
+  /// Throws UserError also for a device or a pipe.
   explicit GrowingFile(std::string path);
   ~GrowingFile();
   GrowingFile(const GrowingFile&) = delete;
   GrowingFile& operator=(const GrowingFile&) = delete;
   void write(std::string_view bytes);
-  /// Replaces the file's first bytes, and gives it its name; nothing can be written then.
+  /// Replaces the file's first bytes and gives the file its name. Nothing can be written afterwards.
   void complete(std::string_view first_bytes);
 
  private:
-  /// Of large files: pages that are on the disk already serve again, in place of as many new ones as the file
-  /// has, which a virtual machine's host may have to find first.
+  /// Starts writing cached pages to disk and drops old ones, so that a large file does not fill the memory.
+  /// Pages that are on the disk are reused, so a virtual machine's host need not provide new ones.
   void write_behind();
   [[nodiscard]] std::FILE* open_without_name() const;
-  /// To what is written, which `file` is open on. False: errno says why.
+  /// Gives the file that is open as `file` its final name. On failure returns false and sets errno.
   [[nodiscard]] bool give_name(int file) const;
   [[noreturn]] void fail() const;
   std::string path_;
-  std::string target_;                      // what it is called in the end
-  std::optional<TemporaryName> temporary_;  // none: it has no name yet
+  std::string target_;                      // final name
+  std::optional<TemporaryName> temporary_;  // none while the file has no name
   std::FILE* file_ = nullptr;
-  std::uint64_t written_ = 0;  // bytes,
-  std::uint64_t asked_ = 0;    // and those of which the system was asked
+  std::uint64_t written_ = 0;  // bytes written
+  std::uint64_t asked_ = 0;    // bytes that the system was asked to write to disk
 };
 
 }  // namespace gpumux

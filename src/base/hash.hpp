@@ -1,4 +1,4 @@
-// Content hashes for caches and a small deterministic random generator.
+// Content hashes for caches, and a small deterministic random generator.
 #pragma once
 
 #include <bit>
@@ -8,7 +8,7 @@
 
 namespace gpumux {
 
-/// A finaliser with full avalanche (splitmix64).
+/// A bit mixer with full avalanche: the finaliser of splitmix64.
 constexpr std::uint64_t mix64(std::uint64_t x) {
   x += 0x9e37'79b9'7f4a'7c15ULL;
   x = (x ^ (x >> 30U)) * 0xbf58'476d'1ce4'e5b9ULL;
@@ -26,7 +26,7 @@ class ContentHash {
   void add(std::uint64_t value) {
     for (int i = 0; i < 8; ++i) absorb((value >> (8 * i)) & 0xffU);
   }
-  /// 32 hexadecimal digits.
+  /// The hash as 32 hexadecimal digits.
   [[nodiscard]] std::string hex() const {
     constexpr const char* kDigits = "0123456789abcdef";
     std::string text;
@@ -45,17 +45,17 @@ class ContentHash {
   std::uint64_t b_ = 0x6a09'e667'f3bc'c908ULL;
 };
 
-/// Deterministic on every platform (unlike the distributions of <random>): the only source of
-/// random inputs.
+/// A random generator with the same results on every platform, unlike the distributions of <random>. All
+/// random inputs come from it.
 class Random {
  public:
   explicit Random(std::uint64_t seed) : state_(mix64(seed)) {}
   std::uint64_t next() { return mix64(state_ += 0x9e37'79b9'7f4a'7c15ULL); }
-  /// Uniform in [0, bound); bound > 0.
+  /// A uniform integer in [0, bound), for bound > 0.
   std::uint32_t below(std::uint32_t bound) {
     return static_cast<std::uint32_t>(((next() >> 32U) * bound) >> 32U);
   }
-  /// Uniform in [0, 1), 24 random bits.
+  /// A uniform number in [0, 1) of 24 random bits.
   float unit() { return static_cast<float>(next() >> 40U) * 0x1p-24F; }
   float uniform(float low, float high) { return low + (high - low) * unit(); }
 

@@ -11,23 +11,23 @@ namespace {
 
 constexpr std::size_t kLine = 64;
 constexpr std::size_t kPage = std::size_t{1} << 21U;
-/// Larger blocks are left to the C++ library.
+/// Size in bytes of the largest block of the arena. Larger blocks are left to the C++ library.
 constexpr std::size_t kLargest = kPage / 4;
 
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-constexpr bool kPlain = true;  // the sanitizers watch what they have allocated themselves
+constexpr bool kPlain = true;  // a sanitizer watches only memory from its own allocator
 #else
 constexpr bool kPlain = false;
 #endif
 
 std::size_t to_lines(std::size_t bytes) { return (bytes + kLine - 1) / kLine * kLine; }
 
-/// A freed block holds the list of its size.
+/// A freed block, as an entry of the free list for its size.
 struct Freed {
   Freed* next;
 };
 
-/// Never destroyed: blocks may be freed at the program's end.
+/// Allocator of blocks in huge pages. Never destroyed, since blocks may be freed while the program ends.
 class Arena {
  public:
   void* take(std::size_t bytes) {
@@ -46,13 +46,13 @@ class Arena {
   }
   void give(void* block, std::size_t bytes) noexcept {
     const std::lock_guard lock(mutex_);
-    Freed*& list = free_[bytes];  // exists since the block was taken
+    Freed*& list = free_[bytes];  // exists since the block was allocated
     list = new (block) Freed{list};
   }
 
  private:
   void new_page() {
-    // Twice the size, to cut an aligned page out of it.
+    // Twice the size, so that an aligned page can be cut out of the range.
     void* range = mmap(nullptr, 2 * kPage, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     if (range == MAP_FAILED) throw std::bad_alloc();
     auto* begin = static_cast<std::byte*>(range);
@@ -61,7 +61,7 @@ class Arena {
     munmap(begin + head + kPage, kPage - head);
     at_ = begin + head;
     left_ = kPage;
-    madvise(at_, kPage, MADV_HUGEPAGE);  // a host without huge pages gives small ones
+    madvise(at_, kPage, MADV_HUGEPAGE);  // a host without huge pages provides small ones
   }
 
   std::mutex mutex_;

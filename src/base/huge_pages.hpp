@@ -1,5 +1,5 @@
-// Host memory in huge pages, for state that is touched all over but a little at a time: thousands of warps in
-// pages of 4 KB cost a walk of the page table per access.
+// Host memory in huge pages, for state that is accessed all over, a little at a time. With pages of 4 KB, the
+// state of thousands of warps would cost a page-table walk per access.
 #pragma once
 
 #include <cstddef>
@@ -11,10 +11,12 @@
 
 namespace gpumux {
 
-/// At least `bytes`, aligned to a cache line of 64 bytes, uninitialised. Blocks of one size lie side by side,
-/// so sizes that are odd multiples of 64 spread over the sets of the host's caches. Any thread may call.
+/// Allocates at least `bytes` of uninitialised memory, aligned to a cache line of 64 bytes. Blocks of one
+/// size are adjacent, so sizes that are odd multiples of 64 spread over the sets of the host's caches. Thread
+/// safe.
 [[nodiscard]] void* huge_page_allocate(std::size_t bytes);
-/// Keeps the block for the next one of this size. `bytes` as given to huge_page_allocate().
+/// Frees a block for reuse by the next allocation of this size. `bytes`: the size given to
+/// huge_page_allocate().
 void huge_page_free(void* block, std::size_t bytes) noexcept;
 
 template <typename T>
@@ -45,7 +47,7 @@ struct HugePageDelete {
 template <typename T>
 using HugePageArray = std::unique_ptr<T[], HugePageDelete<T>>;
 
-/// Uninitialised.
+/// An uninitialised array of `count` elements in huge pages.
 template <typename T>
 [[nodiscard]] HugePageArray<T> make_huge_page_array(std::size_t count) {
   static_assert(std::is_trivially_copyable_v<T> && std::is_trivially_destructible_v<T>);

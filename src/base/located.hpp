@@ -1,4 +1,4 @@
-// Errors of what a file names, at the place where it names it.
+// Adding a source location to errors about something that a file names.
 #pragma once
 
 #include <optional>
@@ -9,8 +9,8 @@
 
 namespace gpumux {
 
-/// What an error without a place says, for one that has a place: its mark would stand there twice. Nothing
-/// where it has a place of its own.
+/// The message of an error without a location, without its leading "error: ", so that the message can be
+/// given a location. Nothing if the error has a location of its own.
 [[nodiscard]] inline std::optional<std::string> placeless(const UserError& error) {
   constexpr std::string_view kMark = "error: ";
   const std::string_view text = error.what();
@@ -18,7 +18,7 @@ namespace gpumux {
   return std::string(text.substr(kMark.size()));
 }
 
-/// What make() gives. A UserError of it that has no place of its own gets `where`.
+/// Returns the result of make(). A UserError without a location gets the location `where`.
 template <typename Make>
 auto located(const SourceLocation& where, const Make& make) {
   try {

@@ -8,7 +8,8 @@
 
 namespace gpumux {
 
-/// The smallest value that so large a part of `sorted`, which is not empty, does not exceed.
+/// The smallest element of `sorted` that at least the fraction `part` of all elements do not exceed. `sorted`
+/// must not be empty.
 template <typename T>
 [[nodiscard]] T percentile(const std::vector<T>& sorted, double part) {
   const auto rank = static_cast<std::size_t>(std::ceil(part * static_cast<double>(sorted.size())));

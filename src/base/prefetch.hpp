@@ -1,4 +1,4 @@
-// Loading the host's cache ahead of use.
+// Prefetching into the host's cache.
 #pragma once
 
 #include <cstddef>
@@ -7,10 +7,10 @@
 
 namespace gpumux {
 
-// GCC takes a function that only prefetches for one without effect and drops calls of it, so those with a
-// loop or a caller of their kind must be inlined before it looks.
+// GCC considers a function that only prefetches to have no effect and drops calls of it. So such functions
+// that have a loop, or that call another one, must be inlined early.
 
-/// The cache lines of [first, last).
+/// Prefetches the cache lines of [first, last) for writing.
 [[gnu::always_inline]] inline void prefetch_lines(const void* first, const void* last) {
   constexpr std::size_t kLine = 64;
   GPUMUX_UNROLL_4

@@ -11,9 +11,9 @@
 namespace gpumux {
 namespace {
 
-/// More are never written at a time: a command has a handful of result files.
+/// Maximum number of temporary files at a time. A command writes only a handful of result files.
 constexpr std::size_t kSlots = 64;
-/// Static, because a signal handler may neither allocate nor lock.
+/// Paths to remove on a signal. Static, because a signal handler may neither allocate nor lock.
 std::array<std::atomic<const char*>, kSlots> names{};
 static_assert(std::atomic<const char*>::is_always_lock_free);
 
@@ -44,7 +44,7 @@ TemporaryName::~TemporaryName() {
 void remove_temporaries_on(int signal) {
   struct sigaction before {};
   ::sigaction(signal, nullptr, &before);
-  if (before.sa_handler == SIG_IGN) return;  // as under nohup
+  if (before.sa_handler == SIG_IGN) return;  // for example under nohup
   struct sigaction action {};
   action.sa_handler = remove_and_end;
   ::sigaction(signal, &action, nullptr);

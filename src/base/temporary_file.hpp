@@ -1,12 +1,12 @@
-// Names of files that are being written: removed when a signal ends the program.
+// Names of files that are being written. A signal that ends the program removes these files.
 #pragma once
 
 #include <string>
 
 namespace gpumux {
 
-/// Holds the name of a file that is about to appear under another one. Nothing is made or removed by it
-/// alone, but when a signal ends the program while it lives, the file is removed.
+/// Holds the name of a file that will be renamed when it is complete. The object itself creates and removes
+/// nothing. If a signal ends the program while the object exists, the file is removed.
 class TemporaryName {
  public:
   explicit TemporaryName(std::string path);
@@ -17,15 +17,15 @@ class TemporaryName {
 
  private:
   std::string path_;
-  int slot_;  // -1: all are taken, and it is not removed
+  int slot_;  // -1: no slot was free, so a signal does not remove the file
 };
 
-/// From now on SIGINT, SIGTERM, SIGHUP, SIGPIPE, SIGXCPU and SIGQUIT remove what TemporaryNames name, and end
-/// the program as they do. Signals that are ignored stay so.
+/// From now on SIGINT, SIGTERM, SIGHUP, SIGPIPE, SIGXCPU and SIGQUIT remove the files named by TemporaryNames
+/// and then end the program as usual. Ignored signals stay ignored.
 void remove_temporaries_on_signals();
-/// For one signal.
+/// remove_temporaries_on_signals() for a single signal.
 void remove_temporaries_on(int signal);
-/// In a child process: what its parent writes is none of its business.
+/// For a child process: its signals must not remove the files of its parent.
 void forget_temporaries();
 
 }  // namespace gpumux

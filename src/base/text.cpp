@@ -11,7 +11,8 @@
 namespace gpumux {
 namespace {
 
-/// Insertions, deletions, changes and swaps of neighbours, one each (optimal string alignment).
+/// The number of insertions, deletions, changes and swaps of adjacent characters that turn `a` into `b`
+/// (optimal string alignment).
 std::size_t edit_distance(std::string_view a, std::string_view b) {
   std::vector<std::size_t> before(b.size() + 1);
   std::vector<std::size_t> above(b.size() + 1);

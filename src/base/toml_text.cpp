@@ -11,7 +11,7 @@ namespace {
 
 constexpr std::string_view kByteOrderMark = "\xef\xbb\xbf";
 
-/// Behind the string that begins at `at`, or at the end of its line or of the text.
+/// The index after the string that starts at `at`, or the end of its line or of the text.
 std::size_t end_of_string(std::string_view text, std::size_t at) {
   const char quote = text[at];
   const std::string_view three = quote == '"' ? "\"\"\"" : "'''";
@@ -35,7 +35,8 @@ std::size_t end_of_string(std::string_view text, std::size_t at) {
 
 bool is_ascii(char c) { return static_cast<unsigned char>(c) < 0x80U; }
 
-/// Throws for a character outside ASCII where no string and no comment is, as far as quotes tell.
+/// Throws UserError for a character outside ASCII that is in neither a string nor a comment. Only quotes and
+/// `#` are parsed.
 void check_characters(std::string_view text, const std::string& file) {
   std::size_t at = text.starts_with(kByteOrderMark) ? kByteOrderMark.size() : 0;
   while (at < text.size()) {
@@ -47,7 +48,7 @@ void check_characters(std::string_view text, const std::string& file) {
     } else if (!is_ascii(c)) {
       const std::string_view before = text.substr(0, at);
       const auto line = static_cast<std::uint32_t>(std::count(before.begin(), before.end(), '\n'));
-      const std::size_t begin = before.rfind('\n') + 1;  // of the line; 0 when it is the first
+      const std::size_t begin = before.rfind('\n') + 1;  // start of the line, 0 for the first line
       throw UserError({file, line + 1, static_cast<std::uint32_t>(at - begin + 1)},
                       "a character outside ASCII belongs into quotes or a comment");
     } else {
@@ -56,15 +57,17 @@ void check_characters(std::string_view text, const std::string& file) {
   }
 }
 
-/// The rest of a character of several bytes.
+/// True for a continuation byte of a UTF-8 character.
 bool continues(char c) { return (static_cast<unsigned char>(c) & 0xc0U) == 0x80U; }
 
-/// Characters that stand for one outside ASCII: by its bytes, so that different keys stay different.
+/// Replacement of a character outside ASCII: `?` and the hexadecimal digits of its bytes, so that different
+/// keys stay different.
 constexpr std::string_view kHex = "0123456789abcdef";
 constexpr std::size_t kMostBytes = 4;
 constexpr std::size_t kStandIn = 1 + 2 * kMostBytes;
 
-/// The text with kStandIn characters for each outside ASCII: TOML where the text is.
+/// `text` with each character outside ASCII replaced by kStandIn ASCII characters. The result is valid TOML
+/// if `text` is.
 std::string in_ascii(std::string_view text) {
   std::string ascii;
   for (std::size_t at = 0; at < text.size();) {
@@ -89,7 +92,7 @@ SourceLocation place(const std::string& file, const toml::source_position& at) {
   return {file, static_cast<std::uint32_t>(at.line), static_cast<std::uint32_t>(at.column)};
 }
 
-/// The same place before in_ascii, which changes nothing but columns.
+/// Converts a location in in_ascii(text) to the location in `text`. Only columns differ.
 SourceLocation place_before(SourceLocation at, std::string_view text) {
   for (std::uint32_t line = 1; line < at.line; ++line) text.remove_prefix(text.find('\n') + 1);
   std::uint32_t column = 1;
@@ -108,7 +111,7 @@ toml::table parse_toml(std::string_view text, const std::string& file) {
   const std::string_view rest = text.substr(text.starts_with(kByteOrderMark) ? kByteOrderMark.size() : 0);
   if (!std::all_of(rest.begin(), rest.end(), is_ascii)) {
     check_characters(text, file);
-    try {  // a quote inside a value, as in `a = 0"\u00a7`, begins a string for check_characters alone
+    try {  // check_characters() takes a quote inside a value, as in `a = 0"\u00a7`, for the start of a string
       (void)toml::parse(in_ascii(rest), std::string_view(file));
     } catch (const toml::parse_error& error) {
       throw UserError(place_before(place(file, error.source().begin), rest),

@@ -1,4 +1,4 @@
-// TOML texts into the library's tables.
+// Parsing of TOML texts.
 #pragma once
 
 #include <toml++/toml.h>
@@ -8,9 +8,9 @@
 
 namespace gpumux {
 
-/// The table of a text. Throws UserError with file:line:column for what is no TOML, such as a character
-/// outside ASCII that is neither in a string nor in a comment: toml++ 3.3 takes some of these for what it
-/// knows to be impossible, so no such text comes before it.
+/// Parses a TOML text. Throws UserError with file:line:column for invalid TOML, which includes characters
+/// outside ASCII in neither a string nor a comment. toml++ 3.3 assumes that some such characters cannot
+/// occur, so they are checked first.
 [[nodiscard]] toml::table parse_toml(std::string_view text, const std::string& file);
 
 }  // namespace gpumux

@@ -20,15 +20,14 @@ using WarpMask = std::uint64_t;
 /// A device virtual address in one application's address space.
 using Address = std::uint64_t;
 
-/// Index of an application within a run (dense, from 0). Every request and statistic carries it: nothing else
-/// says whose it is.
+/// Index of an application within a run (dense, from 0). Every request and statistic carries its application.
 using AppId = std::uint8_t;
 inline constexpr unsigned kMaxApps = 16;
 
-/// Application i has the device addresses [(i + 1) << kAppShift, (i + 2) << kAppShift), so that lines of
-/// different applications are different lines for caches that they share.
+/// Application i has the device addresses [(i + 1) << kAppShift, (i + 2) << kAppShift), so different
+/// applications never share a line in shared caches.
 inline constexpr unsigned kAppShift = 40;
-inline constexpr unsigned kAppLineShift = kAppShift - 7;  // of line numbers: address / 128
+inline constexpr unsigned kAppLineShift = kAppShift - 7;  // for line numbers: address / 128
 [[nodiscard]] constexpr std::uint64_t first_line_of(AppId app) {
   return (std::uint64_t{app} + 1) << kAppLineShift;
 }
@@ -37,8 +36,8 @@ inline constexpr unsigned kAppLineShift = kAppShift - 7;  // of line numbers: ad
 using SmId = std::uint16_t;
 using PartitionId = std::uint16_t;
 
-/// The unit in which caches account lines and sectors (bytes). Lines are 128 B in every modelled
-/// GPU; a sector is a quarter of one.
+/// Sizes in bytes of cache lines and sectors. Lines are 128 B in every modelled GPU, a sector is a quarter of
+/// a line.
 inline constexpr std::uint32_t kLineBytes = 128;
 inline constexpr std::uint32_t kSectorBytes = 32;
 inline constexpr std::uint32_t kSectorsPerLine = 4;

@@ -13,7 +13,7 @@
 namespace gpumux::bundle {
 namespace {
 
-/// Does what a record says, but for waiting.
+/// Performs records, except for waits.
 class Replay {
  public:
   Replay(const Bundle& bundle, runtime::Host& host, bool verify)
@@ -24,7 +24,7 @@ class Replay {
   }
 
  private:
-  /// What came of a copy from the device, until its Result.
+  /// The bytes of a copy from the device, kept until the copy's Result is read.
   struct Arrived {
     Address from = 0;
     std::string bytes;
@@ -46,14 +46,14 @@ class Replay {
   void perform_one(const CopyFromDevice& r) {
     if (verify_) {
       host_.copy_from_device(expect(r.from, r.bytes), r.from, r.stream);
-    } else {  // takes as long, and nobody looks at the bytes
+    } else {  // takes the same time; the bytes are not needed
       host_.copy_unseen(false, 0, r.bytes, r.stream);
     }
     ++copies_;
   }
   void perform_one(const CopyFromBox& r) {
     if (verify_) {
-      workload::check_box(host_.memory(), r.from, r.size);  // before there is room for its bytes
+      workload::check_box(host_.memory(), r.from, r.size);  // before allocating room for its bytes
       host_.copy_from_box(expect(r.from.array.address, r.size.total()), r.from, r.size, r.stream);
     } else {
       host_.copy_unseen(false, 0, r.size.total(), r.stream);
@@ -64,7 +64,7 @@ class Replay {
     host_.copy_to_box(r.to, r.size, bytes_of(bundle_.content(r.from)), r.stream);
   }
   void perform_one(const CopyBox& r) { host_.copy_box(r.to, r.from, r.size, r.link, r.stream); }
-  /// Where the bytes of the copy that comes next go.
+  /// Room for the bytes of the next copy from the device.
   std::span<std::byte> expect(Address from, std::uint64_t bytes) {
     Arrived& arrived = arrived_[copies_];
     arrived = {from, std::string(bytes, '\0')};
@@ -128,7 +128,7 @@ class Replay {
   runtime::Host& host_;
   bool verify_;
   std::uint64_t copies_ = 0;
-  std::map<std::uint64_t, Arrived> arrived_;  // elements stay where they are
+  std::map<std::uint64_t, Arrived> arrived_;  // pointers to elements stay valid
 };
 
 }  // namespace
@@ -150,7 +150,7 @@ runtime::Task BundleApplication::run(runtime::Host& host, bool verify) {
           static_cast<std::uint64_t>(std::llround(host_time_ * static_cast<double>(computed->ns))));
     }
   }
-  co_await host.synchronize();  // what is still copied from the device goes to `replay`
+  co_await host.synchronize();  // `replay` must outlive the copies from the device
 }
 
 }  // namespace gpumux::bundle

@@ -1,4 +1,4 @@
-// A bundle as an application: the recorded program's calls in their order.
+// A bundle as an application: repeats the recorded program's calls in their order.
 #pragma once
 
 #include <memory>
@@ -10,21 +10,22 @@
 
 namespace gpumux::bundle {
 
-/// Each run begins from empty memory. Its addresses are the recorded ones, since nobody can tell an address
-/// from another number in what was copied. Streams run side by side, as the machine and its policy let them.
+/// An application that replays a bundle. Each run starts with empty memory. Memory has the recorded
+/// addresses, since addresses in copied data cannot be distinguished from other numbers. Streams run
+/// concurrently, as the machine and its policy allow.
 class BundleApplication final : public runtime::Application {
  public:
-  /// `host_time`: of the time that the host computed between calls, the share that passes; 0: it takes none,
-  /// as that of applications that are built in.
+  /// `host_time`: the fraction of the recorded host time between calls that passes in the simulation. 0: the
+  /// host takes no time, as in built-in applications.
   BundleApplication(std::shared_ptr<const Bundle> bundle, double host_time)
       : bundle_(std::move(bundle)), host_time_(host_time) {}
-  /// With `verify`, throws SimulationFault when a copy from the device brings other bytes than it did when
-  /// the program was recorded.
+  /// With `verify`, throws SimulationFault when a copy from the device yields other bytes than in the
+  /// recorded run.
   runtime::Task run(runtime::Host& host, bool verify) override;
   [[nodiscard]] std::optional<workload::AddressSpace> address_space() const override {
     return bundle_->addresses();
   }
-  /// What the program was told when it was recorded, its bundle need not be told again.
+  /// Discards messages about kernel errors, since they were shown when the program was recorded.
   [[nodiscard]] emulator::KernelErrors* kernel_errors() override { return &errors_.emplace(); }
 
  private:
@@ -34,7 +35,7 @@ class BundleApplication final : public runtime::Application {
     void has_ended(const std::string& /*message*/) override {}
   };
   std::shared_ptr<const Bundle> bundle_;
-  std::optional<Errors> errors_;  // of the run
+  std::optional<Errors> errors_;  // for the current run
   double host_time_;
 };
 

@@ -198,7 +198,7 @@ void Checker::check_resource(const char* what, const workload::TextureResource& 
 }
 
 void Checker::check_box(const workload::BoxEnd& end, const workload::BoxSize& size) const {
-  // The sizes are bounded, so that their product cannot overflow.
+  // Sizes are bounded first, so that their product cannot overflow.
   if (size.bytes == 0 || size.rows == 0 || size.slices == 0) fail("a copy has no bytes");
   if (size.bytes > kMostAddresses / size.rows / size.slices)
     fail(fmt::format("a copy has {} slices of {} rows of {} bytes", size.slices, size.rows, size.bytes));

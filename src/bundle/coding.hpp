@@ -1,4 +1,5 @@
-// Records as bytes: one description of each kind's fields, for writing and for reading. docs/bundles.md.
+// Conversion of records to bytes and back. One description of each kind's fields serves both directions
+// (docs/bundles.md).
 #pragma once
 
 #include <bit>
@@ -14,11 +15,11 @@
 
 namespace gpumux::bundle {
 
-/// A bundle that cannot be what was written, or a record that cannot be written. Whoever knows the file makes
-/// a UserError of it.
+/// Exception for a damaged bundle, or for a record that cannot be written. The caller, who knows the file,
+/// converts it to a UserError.
 struct Corrupt {
   std::string what;
-  std::uint64_t at = 0;  // byte of what was being read
+  std::uint64_t at = 0;  // byte position of the reader
 };
 
 inline void put_number(std::string& out, std::uint64_t value) {
@@ -30,7 +31,7 @@ void put_word(std::string& out, Word value) {
   for (std::size_t i = 0; i < sizeof(Word); ++i) out.push_back(static_cast<char>(value >> (8 * i)));
 }
 
-/// Reads within bounds; throws Corrupt that says at which byte.
+/// Bounds-checked reader of bytes. Throws Corrupt with the byte position.
 class Bytes {
  public:
   explicit Bytes(std::string_view bytes) : bytes_(bytes) {}
@@ -44,7 +45,7 @@ class Bytes {
     if (done()) fail("it ends in the middle of a number");
     return static_cast<std::uint8_t>(bytes_[at_++]);
   }
-  /// At most `most`; `what` is in the message.
+  /// A number of at most `most`. `what` names the number in messages.
   std::uint64_t number(std::uint64_t most, const char* what) {
     const std::uint64_t begin = at_;
     std::uint64_t value = 0;
@@ -80,10 +81,10 @@ class Bytes {
   std::uint64_t at_ = 0;
 };
 
-/// Both ends agree on what comes usually next.
+/// State that encoder and decoder share to predict the usual next value.
 struct CodingState {
-  Address base = 0;              // addresses are relative to it
-  std::uint32_t next_piece = 0;  // behind the last that was named
+  Address base = 0;              // addresses are coded relative to this address
+  std::uint32_t next_piece = 0;  // the piece after the last one that was named
 };
 
 inline constexpr std::uint64_t pieces_of(std::uint64_t bytes) {
@@ -131,7 +132,7 @@ class Encoder {
 
 class Decoder {
  public:
-  /// `pieces`: that the file has.
+  /// `pieces`: number of pieces in the file.
   Decoder(CodingState& state, Bytes& in, std::uint64_t pieces) : state_(state), in_(in), pieces_(pieces) {}
   template <class Number>
   void number(Number& value, std::uint64_t most, const char* what) {
@@ -145,7 +146,7 @@ class Decoder {
     const std::uint64_t begin = in_.position();
     value.bytes = in_.number(most, "the size of a content");
     const std::uint64_t count = pieces_of(value.bytes);
-    if (count > in_.left())  // each takes a byte at least
+    if (count > in_.left())  // each piece takes at least one byte
       Bytes::fail_at(begin,
                      fmt::format("a content of {} bytes has {} pieces, and {} bytes are left to name them",
                                  value.bytes, count, in_.left()));
@@ -180,9 +181,9 @@ class Decoder {
   std::uint64_t pieces_;
 };
 
-// The fields of each kind of record, in their order.
+// The fields of each kind of record, in the file's order.
 
-inline constexpr std::uint64_t kAnyId = 0xffff'ffffU;  // whether it exists is checked beside the others
+inline constexpr std::uint64_t kAnyId = 0xffff'ffffU;  // Checker verifies that the object exists
 
 template <class Coder, class R>
 void fields_of_dim(Coder& c, R& d, std::uint64_t most_x, std::uint64_t most_y, std::uint64_t most_z,
@@ -238,7 +239,7 @@ void fields_of_size(Coder& c, Size& size) {
   c.number(size.slices, kMostBoxRows, "a number of slices");
 }
 
-/// 0 none, else 1 + the direction.
+/// An optional direction: 0 for none, otherwise 1 + the direction.
 template <class Coder, class Link>
 void fields_of_link(Coder& c, Link& link) {
   std::uint8_t code = link ? static_cast<std::uint8_t>(1 + static_cast<std::uint8_t>(*link)) : 0;
@@ -262,7 +263,7 @@ void fields_of_launch(Coder& c, Launched& r) {
   c.number(r.heap_bytes, kMostAddresses, "the heap of kernels");
 }
 
-/// `Is<R, T>`: R is T, const or not.
+/// kIs<R, T>: true if R is T or const T.
 template <class R, class T>
 inline constexpr bool kIs = std::is_same_v<std::remove_const_t<R>, T>;
 
@@ -387,9 +388,9 @@ void fields(Coder& c, R& r) {
   }
 }
 
-/// Appends the record. Throws Corrupt for what no bundle can hold.
+/// Appends the record to `out`. Throws Corrupt for a record that no bundle can hold.
 void encode(CodingState& state, const Record& record, std::string& out);
-/// The next record. Throws Corrupt.
+/// Decodes the next record. Throws Corrupt.
 [[nodiscard]] Record decode(CodingState& state, Bytes& in, std::uint64_t pieces);
 
 }  // namespace gpumux::bundle

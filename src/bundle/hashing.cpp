@@ -2,7 +2,7 @@
 
 #include <new>
 
-#define XXH_INLINE_ALL  // with the instructions that the program is compiled for
+#define XXH_INLINE_ALL  // compiles XXH3 with the program's own instruction set
 #include <xxhash.h>
 
 #include "base/error.hpp"

@@ -1,4 +1,4 @@
-// XXH3 of contents and files, from Debian's libxxhash.
+// XXH3 digests of contents and files, by Debian's libxxhash.
 #pragma once
 
 #include <cstddef>
@@ -11,7 +11,7 @@ namespace gpumux::bundle {
 [[nodiscard]] Digest digest(std::string_view bytes);
 [[nodiscard]] std::uint64_t short_digest(std::string_view bytes);
 
-/// The same of bytes that come one after the other.
+/// The digest of bytes that arrive in several parts.
 class RunningDigest {
  public:
   RunningDigest();

@@ -20,10 +20,11 @@
 namespace gpumux::bundle {
 namespace {
 
-/// Application ranges that there can be below the windows of other state spaces.
+/// Number of application ranges below the windows of other state spaces.
 constexpr std::uint64_t kMostBase = 64;
 
-/// zstd's memory follows from the sizes that it is given, none of which is beyond kMostChunk.
+/// A decompressor for this thread. zstd's memory depends on the given sizes, none of which is above
+/// kMostChunk.
 ZSTD_DCtx* decompressor() {
   static thread_local const std::unique_ptr<ZSTD_DCtx, decltype(&ZSTD_freeDCtx)> context(ZSTD_createDCtx(),
                                                                                          &ZSTD_freeDCtx);
@@ -117,7 +118,7 @@ void Bundle::read_index(std::string_view index, std::uint64_t offset) {
     addresses_.base = base << kAppShift;
     record_count_ = in.number(kMostRecordBytes, "the number of records");
     const std::uint64_t chunks = in.number(~std::uint64_t{0}, "the number of chunks");
-    if (chunks > in.left())  // each takes a byte at least
+    if (chunks > in.left())  // each chunk takes at least one byte
       in.fail(fmt::format("it has {} chunks, and {} bytes are left to list them", chunks, in.left()));
     std::uint64_t at = kHeaderBytes;
     std::uint64_t record_bytes = 0;

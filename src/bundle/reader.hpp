@@ -1,5 +1,5 @@
-// Opens and checks a bundle, and reads it record by record. What comes from strangers is checked before it is
-// used: a file that opens can be walked to its end, and memory is bounded by the sizes that were checked.
+// Opening, checking and reading of bundles. Bundles come from strangers, so they are checked before use: a
+// bundle that opens can be read to its end, and memory is bounded by checked sizes.
 #pragma once
 
 #include <cstdint>
@@ -15,37 +15,37 @@
 
 namespace gpumux::bundle {
 
-/// Immutable; shared by all applications of it.
+/// An opened bundle. Immutable, and shared by all applications that replay it.
 class Bundle {
  public:
-  /// Throws UserError with the byte at which it is wrong.
+  /// Opens a file. Throws UserError with the byte position of the first error.
   [[nodiscard]] static std::shared_ptr<const Bundle> open(const std::string& path);
-  /// The same of bytes in memory; `name` is for messages.
+  /// Opens a bundle in memory. `name` is for messages. Throws UserError.
   [[nodiscard]] static std::shared_ptr<const Bundle> from_bytes(std::string bytes, std::string name);
   ~Bundle();
   Bundle(const Bundle&) = delete;
   Bundle& operator=(const Bundle&) = delete;
 
   [[nodiscard]] const std::string& name() const { return name_; }
-  /// Of its bytes.
+  /// A digest of the file, which identifies the bundle in results.
   [[nodiscard]] const std::string& identity() const { return identity_; }
-  /// That its program had, and where its allocations end.
+  /// The address range of the recorded program and the end of its allocations.
   [[nodiscard]] const workload::AddressSpace& addresses() const { return addresses_; }
   [[nodiscard]] std::uint64_t records() const { return record_count_; }
   [[nodiscard]] std::uint64_t launches() const { return launches_; }
-  /// Copies from the device whose outcome it has.
+  /// Number of copies from the device whose result is recorded.
   [[nodiscard]] std::uint64_t results() const { return results_; }
   [[nodiscard]] std::uint64_t file_bytes() const { return bytes_.size(); }
 
-  /// Bytes that a record refers to.
+  /// The bytes of a content that a record refers to.
   [[nodiscard]] std::string content(const Content& content) const;
 
  private:
   friend class Reader;
   struct Chunk {
-    std::uint64_t offset = 0;  // in the file
-    std::uint64_t stored = 0;  // bytes there
-    std::uint32_t raw = 0;     // bytes that it stands for
+    std::uint64_t offset = 0;  // position in the file
+    std::uint64_t stored = 0;  // bytes in the file
+    std::uint32_t raw = 0;     // unpacked bytes
     bool packed = false;
   };
   explicit Bundle(std::string name) : name_(std::move(name)) {}
@@ -56,8 +56,8 @@ class Bundle {
   [[noreturn]] void fail(std::uint64_t byte, const std::string& what) const;
 
   std::string name_;
-  std::string storage_;      // from_bytes()
-  void* mapping_ = nullptr;  // open()
+  std::string storage_;      // used by from_bytes()
+  void* mapping_ = nullptr;  // used by open()
   std::string_view bytes_;
   std::string identity_;
   workload::AddressSpace addresses_;
@@ -68,27 +68,27 @@ class Bundle {
   std::vector<Chunk> record_chunks_;
 };
 
-/// The records of a bundle, in order. Not thread-safe.
+/// Reads the records of a bundle in order. Not thread safe.
 class Reader {
  public:
   explicit Reader(std::shared_ptr<const Bundle> bundle)
       : bundle_(std::move(bundle)), coding_{bundle_->addresses_.base, 0} {}
-  /// False at the end.
+  /// Reads the next record. Returns false at the end.
   bool next(Record& record);
 
  private:
   friend class Bundle;
-  /// While it is opened.
+  /// A reader for Bundle::open(), before the bundle is shared.
   explicit Reader(const Bundle& bundle)
       : bundle_(std::shared_ptr<const Bundle>(), &bundle), coding_{bundle.addresses_.base, 0} {}
-  /// Throws UserError: the record that was read last is wrong.
+  /// Throws UserError for the record that was read last.
   [[noreturn]] void fail(const Corrupt& corrupt) const;
   std::shared_ptr<const Bundle> bundle_;
   CodingState coding_;
-  std::size_t chunk_ = 0;  // the next
+  std::size_t chunk_ = 0;  // index of the next chunk
   std::string unpacked_;
   Bytes left_{std::string_view()};
-  std::uint64_t record_at_ = 0;  // in unpacked_, of the last
+  std::uint64_t record_at_ = 0;  // start of the last record in unpacked_
 };
 
 }  // namespace gpumux::bundle

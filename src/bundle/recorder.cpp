@@ -41,7 +41,7 @@ class Recorded final : public runtime::Application {
   [[nodiscard]] bool has_gone() const override { return application_->has_gone(); }
 
  private:
-  std::unique_ptr<RecordingHost> host_;  // outlives the program that runs on it
+  std::unique_ptr<RecordingHost> host_;  // must outlive the program that runs on it
   std::unique_ptr<runtime::Application> application_;
   Writer& writer_;
   std::uint64_t runs_ = 0;
@@ -49,7 +49,7 @@ class Recorded final : public runtime::Application {
 
 }  // namespace
 
-// The host in front comes first: what it refuses is not recorded.
+// Calls go to the real host first, so that calls which it refuses are not recorded.
 
 std::uint32_t RecordingHost::load_module_at(std::string_view ptx_text, const std::string& file,
                                             std::span<const workload::PlacedVariable> places) {
@@ -232,13 +232,14 @@ void RecordingHost::stream_wait_event(runtime::StreamId stream, runtime::EventId
 }
 
 void RecordingHost::host_time_begins(std::uint64_t ns) {
-  (void)host_.host_time(ns);  // is_idle() asks when it is over
+  (void)host_.host_time(ns);  // is_idle() detects its end
   writer_.add(HostTime{ns});
 }
 
 void RecordingHost::wait_begins(WaitFor::What what, std::uint32_t id) {
-  if (what == WaitFor::What::HostTime) return;  // it was added when it began
-  // It asked what was not over: a program that asks until it is has that as a wait in the end.
+  if (what == WaitFor::What::HostTime) return;  // recorded when it began
+  // A program that polls for the end of operations ends its loop with a recorded wait, so single polls are
+  // not recorded.
   if (what == WaitFor::What::Operation) return;
   writer_.add(Synchronize{recorded(what), id});
 }
@@ -253,7 +254,7 @@ void RecordingHost::wait_until_idle(WaitFor::What what, std::uint32_t id) {
 
 void RecordingHost::wait_ends(WaitFor::What what, std::uint32_t id) {
   WaitFor{&host_, what, id}.await_resume();
-  // Of what was waited for; an event does not say which copies came before it.
+  // The copies whose bytes have arrived. Waiting for an event does not tell which copies preceded it.
   const auto known = [&](const Outstanding& copy) {
     return what == WaitFor::What::Device || (what == WaitFor::What::Stream && copy.stream == id);
   };

@@ -1,4 +1,4 @@
-// Records what a host program does: a Host in front of another one.
+// Recording of a host program: a Host that forwards calls to another Host and writes them to a bundle.
 #pragma once
 
 #include <deque>
@@ -13,9 +13,9 @@
 
 namespace gpumux::bundle {
 
-/// Passes all calls on to `host` and adds them to `writer`; both outlive it. A copy from the device has a
-/// Result once its stream, or the device, was waited for; its bytes must be untouched until then. Throws
-/// UserError for what a bundle cannot hold: launches of traces.
+/// Forwards all calls to `host` and adds them to `writer`. Both must outlive this object. A copy from the
+/// device gets its Result when its stream, or the device, was waited for. Its bytes must be unchanged until
+/// then. Throws UserError for launches of traces, which a bundle cannot hold.
 class RecordingHost final : public runtime::Host {
  public:
   RecordingHost(runtime::Host& host, Writer& writer) : host_(host), writer_(writer) {}
@@ -91,7 +91,7 @@ class RecordingHost final : public runtime::Host {
 
  private:
   struct Outstanding {
-    std::uint64_t copy;  // as Result has it
+    std::uint64_t copy;  // Result::copy
     runtime::StreamId stream;
     std::span<const std::byte> to;
   };
@@ -101,8 +101,8 @@ class RecordingHost final : public runtime::Host {
   std::deque<Outstanding> outstanding_;
 };
 
-/// An application that is recorded while it runs, its first run alone. finish() of the writer, which outlives
-/// it, is the caller's.
+/// Wraps an application so that its first run is recorded. The caller must call writer.finish(), and `writer`
+/// must outlive the application.
 [[nodiscard]] std::unique_ptr<runtime::Application> record(std::unique_ptr<runtime::Application> application,
                                                            Writer& writer);
 

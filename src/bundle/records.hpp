@@ -1,10 +1,10 @@
-// What a bundle holds: the calls by which a CUDA program used its GPU, in their order. docs/bundles.md has
-// the file, byte by byte; bundle/writer.hpp writes it, bundle/reader.hpp reads it.
+// The records of a bundle: the calls by which a CUDA program used its GPU, in their order. docs/bundles.md
+// describes the file byte by byte, bundle/writer.hpp writes it, bundle/reader.hpp reads it.
 //
-// The calls are those of runtime::Host, at that level: what CUDA's run time says beside them (that the legacy
-// default stream waits for all others, what a cudaMemcpy from pageable memory waits for) is there as events,
-// waits and synchronisations. Streams, events, modules and copies from the device are numbered as they are
-// made; stream 0 is there from the start.
+// Records are calls of runtime::Host. Implicit rules of CUDA's run time (the legacy default stream waits for
+// all other streams, a cudaMemcpy from pageable memory waits) are recorded as events, waits and
+// synchronisations. Streams, events, modules and copies from the device are numbered in the order of their
+// creation. Stream 0 exists from the start.
 #pragma once
 
 #include <array>
@@ -21,23 +21,24 @@
 
 namespace gpumux::bundle {
 
-/// Bytes that were copied: in pieces of kPieceBytes (the last may be shorter), each of which a file has once.
+/// The bytes of a copy, divided into pieces of kPieceBytes (the last may be shorter). The file stores each
+/// distinct piece once.
 inline constexpr std::uint64_t kPieceBytes = std::uint64_t{256} << 10U;
 struct Content {
   std::uint64_t bytes = 0;
-  std::vector<std::uint32_t> pieces;  // numbers of pieces, in order
+  std::vector<std::uint32_t> pieces;  // piece numbers in order
   friend bool operator==(const Content&, const Content&) = default;
 };
 
-/// XXH3's 128 bits of some bytes.
+/// The 128-bit XXH3 hash of some bytes.
 struct Digest {
   std::uint64_t low = 0;
   std::uint64_t high = 0;
   friend bool operator==(const Digest&, const Digest&) = default;
 };
 
-/// A module from here on has the next number. `name`: what messages about its PTX call it, one line.
-/// `variables`: its .global variables, where they lay.
+/// Loads a module, which gets the next module number. `name`: the name of its PTX in messages, one line.
+/// `variables`: its .global variables with their recorded addresses.
 struct LoadModule {
   std::string name;
   Content ptx;
@@ -55,7 +56,7 @@ struct CopyToDevice {
   Content from;
   runtime::StreamId stream = 0;
 };
-/// What came is a Result behind it, once it was known.
+/// Copies bytes from the device. A later Result holds a digest of the bytes, once the host could know them.
 struct CopyFromDevice {
   Address from = 0;
   std::uint64_t bytes = 0;
@@ -67,7 +68,7 @@ struct CopyOnDevice {
   std::uint64_t bytes = 0;
   runtime::StreamId stream = 0;
 };
-/// From linear memory to an array, whose texels lie in tiles (workload::TextureArray).
+/// Copies from linear memory to an array, whose texels are stored in tiles (workload::TextureArray).
 struct CopyToArray {
   workload::TextureArray to;
   Address from = 0;
@@ -79,7 +80,7 @@ struct Fill {
   std::uint64_t bytes = 0;
   runtime::StreamId stream = 0;
 };
-/// To a variable by name; a .const one has no address.
+/// Copies to a variable by name. A .const variable has no address.
 struct CopyToSymbol {
   std::uint32_t module = 0;
   std::string symbol;
@@ -87,13 +88,13 @@ struct CopyToSymbol {
   Content from;
   runtime::StreamId stream = 0;
 };
-/// The host wrote memory that it shares with the device (managed, pinned): at once, in no stream, over no
-/// link.
+/// A write of the host to memory that it shares with the device (managed, pinned). Acts at once, in no
+/// stream, without using the link.
 struct HostWrite {
   Address to = 0;
   Content from;
 };
-/// Between device memory and memory that it shares with the host, over the link in this direction.
+/// Copies between device memory and memory that is shared with the host, over the link in this direction.
 struct CopyPinned {
   runtime::HostCopy direction = runtime::HostCopy::ToDevice;
   Address to = 0;
@@ -104,24 +105,24 @@ struct CopyPinned {
 struct CreateTexture {
   workload::TextureResource resource;
   workload::TextureSettings settings;
-  std::uint64_t handle = 0;  // what it got: kernels have it among their parameters
+  std::uint64_t handle = 0;  // the recorded handle, which kernels have among their parameters
 };
 struct DestroyTexture {
   std::uint64_t handle = 0;
 };
 struct Launch {
   std::uint32_t module = 0;
-  std::string kernel;  // its name in the PTX
+  std::string kernel;  // name in the PTX
   Dim3 grid;
   Dim3 block;
   std::uint32_t shared_bytes = 0;  // dynamic
-  bool cooperative = false;        // all blocks are to be resident at once
-  std::string parameters;          // all of the kernel's, as laid out by its .param list
+  bool cooperative = false;        // all blocks must be resident together
+  std::string parameters;          // all parameters, in the layout of the kernel's .param list
   runtime::StreamId stream = 0;
-  std::uint64_t heap_bytes = 0;  // for malloc in kernels; 0: as much as the machine says
-  std::uint8_t priority = 0;     // 0 in a Launch by itself
+  std::uint64_t heap_bytes = 0;  // heap for malloc in kernels; 0: the machine's default
+  std::uint8_t priority = 0;     // 0 in a plain Launch record
 };
-/// One whose priority is not 0.
+/// A launch with a nonzero priority.
 struct LaunchWithPriority {
   Launch launch;
 };
@@ -135,24 +136,24 @@ struct StreamWaitEvent {
   runtime::StreamId stream = 0;
   runtime::EventId event = 0;
 };
-/// The host waited.
+/// A wait of the host.
 struct Synchronize {
   enum class What : std::uint8_t { Device, Stream, Event };
   What what = What::Device;
-  std::uint32_t id = 0;  // of the stream or event; of the device 0
+  std::uint32_t id = 0;  // number of the stream or event; 0 for the device
 };
-/// The host computed between two calls.
+/// The host's computing time between two calls.
 struct HostTime {
   std::uint64_t ns = 0;
 };
-/// What the `copy`-th CopyFromDevice of the bundle (from 0) brought, where the host could know it: the stream
-/// was synchronised.
+/// The digest of the bytes of the `copy`-th CopyFromDevice or CopyFromBox (from 0). Recorded when the copy's
+/// stream was synchronised.
 struct Result {
   std::uint64_t copy = 0;
   Digest digest;
 };
 
-/// A texture object of a mipmap; `resource` has its first level.
+/// Creates a texture object of a mipmap. `resource` has the mipmap's first level.
 struct CreateMipmapTexture {
   CreateTexture texture;
 };
@@ -160,20 +161,20 @@ struct CreateSurface {
   workload::TextureArray array;
   std::uint64_t handle = 0;
 };
-/// Of a box of an array, whose bytes lie in `from` without gaps.
+/// Copies to a box of an array. The bytes in `from` have no gaps.
 struct CopyToBox {
   workload::BoxEnd to;
   workload::BoxSize size;
   Content from;
   runtime::StreamId stream = 0;
 };
-/// Numbered with CopyFromDevice, and with a Result as that has.
+/// Copies from a box of an array. Numbered together with CopyFromDevice, and also followed by a Result.
 struct CopyFromBox {
   workload::BoxEnd from;
   workload::BoxSize size;
   runtime::StreamId stream = 0;
 };
-/// One end, or both, is an array.
+/// Copies between two boxes, at least one of which is in an array.
 struct CopyBox {
   workload::BoxEnd to;
   workload::BoxEnd from;
@@ -182,7 +183,7 @@ struct CopyBox {
   runtime::StreamId stream = 0;
 };
 
-/// What comes between the two is kept, as Host::begin_body() has it. A body from here on has the next number.
+/// Records between BeginBody and EndBody form a body, which gets the next body number (Host::begin_body()).
 struct BeginBody {};
 struct EndBody {};
 struct EnqueueCondition {
@@ -190,30 +191,30 @@ struct EnqueueCondition {
   runtime::StreamId stream = 0;
 };
 
-/// Kernels find device memory at an address of the host, too, which has it there.
+/// Maps device memory at a host address as well, so that kernels can use the host's address.
 struct MapHost {
   Address host = 0;
   std::uint64_t bytes = 0;
   Address device = 0;
 };
-/// What began at this address of the host.
+/// Ends the mapping that starts at this host address.
 struct UnmapHost {
   Address host = 0;
 };
 
-/// Blocks of a kernel take so many registers per thread of an SM.
+/// Sets the registers per thread that blocks of a kernel occupy on an SM.
 struct SetRegisters {
   std::uint32_t module = 0;
   std::string kernel;
   std::uint32_t registers = 0;
 };
 
-/// Launches of kernels by kernels that may be pending from here on.
+/// Limits the number of pending launches of kernels by kernels from here on.
 struct LimitLaunches {
   std::uint64_t launches = 0;
 };
 
-/// The order is that of the kinds in a file: new ones go to the end.
+/// The order of kinds is that of their numbers in the file, so new kinds are appended.
 using Record =
     std::variant<LoadModule, Allocate, Free, CopyToDevice, CopyFromDevice, CopyOnDevice, CopyToArray, Fill,
                  CopyToSymbol, HostWrite, CreateTexture, DestroyTexture, Launch, CreateStream, CreateEvent,
@@ -221,21 +222,21 @@ using Record =
                  CreateSurface, CopyToBox, CopyFromBox, CopyBox, LaunchWithPriority, BeginBody, EndBody,
                  EnqueueCondition, MapHost, UnmapHost, SetRegisters, LimitLaunches>;
 
-/// Limits of what a bundle may say; beyond them it is refused, written as well as read.
+/// Limits of a bundle. Bundles beyond them are refused, for reading and for writing.
 inline constexpr std::uint64_t kMostAddresses = std::uint64_t{1}
-                                                << 36U;   // bytes of an address space, and of a copy
-inline constexpr std::uint32_t kMostBoxRows = 1U << 17U;  // of a slice, and slices of a box
+                                                << 36U;   // bytes of an address space and of a copy
+inline constexpr std::uint32_t kMostBoxRows = 1U << 17U;  // per slice; also slices per box
 inline constexpr std::uint32_t kMostModules = 1U << 16U;
-inline constexpr std::uint64_t kMostPtx = std::uint64_t{256} << 20U;        // bytes, of all modules together
-inline constexpr std::uint32_t kMostVariables = 1U << 16U;                  // of a module
+inline constexpr std::uint64_t kMostPtx = std::uint64_t{256} << 20U;        // bytes of all modules together
+inline constexpr std::uint32_t kMostVariables = 1U << 16U;                  // per module
 inline constexpr std::uint64_t kMostAllocations = 1U << 20U;                // at a time
-inline constexpr std::uint64_t kMostHostAddress = std::uint64_t{1} << 57U;  // of five levels of page tables
+inline constexpr std::uint64_t kMostHostAddress = std::uint64_t{1} << 57U;  // five levels of page tables
 inline constexpr std::uint64_t kMostHostPieces = 1U << 16U;                 // at a time
 inline constexpr std::uint32_t kMostStreams = 1U << 16U;
 inline constexpr std::uint32_t kMostEvents = 1U << 22U;
 inline constexpr std::uint32_t kMostBodies = 1U << 20U;
 inline constexpr std::uint32_t kMostBranches = 1U << 16U;  // bodies of a condition
-inline constexpr std::uint32_t kMostName = 1U << 16U;      // bytes, of a kernel, module or variable
+inline constexpr std::uint32_t kMostName = 1U << 16U;      // bytes of a kernel, module or variable name
 inline constexpr std::uint32_t kMostParameters = 32764;    // bytes, as CUDA 12.1 and later allow
 inline constexpr std::uint64_t kMostPendingLaunches = std::uint64_t{1} << 40U;
 inline constexpr std::uint32_t kMostShared = 1U << 20U;

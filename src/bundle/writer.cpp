@@ -25,9 +25,9 @@ namespace gpumux::bundle {
 namespace {
 
 constexpr unsigned kMostThreads = 4;
-/// Pieces that are hashed and compressed together: 16 MiB, and as much again for what comes out.
+/// Number of pieces that are hashed and compressed together: 16 MiB, and up to the same size compressed.
 constexpr std::size_t kBatch = 64;
-constexpr int kLevel = 1;  // of zstd: a disk is slower than it
+constexpr int kLevel = 1;  // zstd's fastest standard level, since the disk is slower than the compressor
 
 struct HashOfDigest {
   std::size_t operator()(const Digest& d) const { return d.low; }
@@ -37,13 +37,13 @@ std::string_view text(std::span<const std::byte> bytes) {
   return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
 }
 
-/// zstd with a context that is used again.
+/// A zstd compressor that reuses its context.
 class Compressor {
  public:
   Compressor() : context_(ZSTD_createCCtx(), &ZSTD_freeCCtx) {
     if (context_ == nullptr) throw std::bad_alloc();
   }
-  /// False: it would not be smaller.
+  /// Compresses `raw`. Returns false if the result would not be smaller.
   bool pack(std::string_view raw, std::string& packed) {
     packed.resize(ZSTD_compressBound(raw.size()));
     const std::size_t size =
@@ -57,7 +57,7 @@ class Compressor {
   std::unique_ptr<ZSTD_CCtx, decltype(&ZSTD_freeCCtx)> context_;
 };
 
-/// work(worker, i) for all i below `count`, on up to kMostThreads workers.
+/// Calls work(worker, i) for all i below `count`, on up to kMostThreads worker threads.
 void in_parallel(std::size_t count, const std::function<void(unsigned, std::size_t)>& work) {
   const unsigned threads = std::min(
       {static_cast<unsigned>(count), kMostThreads, std::max(1U, std::thread::hardware_concurrency())});
@@ -74,7 +74,7 @@ void in_parallel(std::size_t count, const std::function<void(unsigned, std::size
     std::vector<std::jthread> others;
     try {
       for (unsigned worker = 1; worker < threads; ++worker) others.emplace_back(run, worker);
-    } catch (const std::system_error&) {  // the system has no more: fewer do it
+    } catch (const std::system_error&) {  // no more threads available: fewer workers run
     }
     run(0);
   }
@@ -82,14 +82,14 @@ void in_parallel(std::size_t count, const std::function<void(unsigned, std::size
     if (error) std::rethrow_exception(error);
 }
 
-/// Its buffers are used again.
+/// A batch of pieces. Its buffers are reused.
 struct Batch {
-  std::vector<std::string_view> fresh;  // pieces
-  std::vector<char> smaller;            // those whose compressed form is
+  std::vector<std::string_view> fresh;  // new pieces
+  std::vector<char> smaller;            // 1: the compressed form is smaller
   std::vector<std::string> packed;
 };
 
-/// Waits for it, also when an exception comes.
+/// Waits for the writing thread at the end of the scope, also after an exception.
 struct WritingEnds {
   const std::future<void>& writing;
   ~WritingEnds() {
@@ -117,8 +117,8 @@ struct Writer::Impl {
     ++chunks;
     append(stored);
   }
-  /// A batch of pieces: numbers of known ones, and new ones into the file in their order. If `others` follow,
-  /// they may be on their way into it after the call, until written().
+  /// Keeps a batch of pieces: appends the numbers of all pieces, and writes the new ones to the file in their
+  /// order. If `others` follow, writing may continue in another thread until written().
   void keep(std::span<const std::string_view> raw, bool others, std::vector<std::uint32_t>& numbers) {
     std::vector<Digest> digests(raw.size());
     in_parallel(raw.size(), [&](unsigned, std::size_t i) { digests[i] = bundle::digest(raw[i]); });
@@ -144,7 +144,7 @@ struct Writer::Impl {
       try {
         writing = std::async(std::launch::async, [this, &batch] { write(batch); });
         return;
-      } catch (const std::system_error&) {  // the system has no more threads
+      } catch (const std::system_error&) {  // no more threads available
       }
     }
     write(batch);
@@ -153,7 +153,7 @@ struct Writer::Impl {
     for (std::size_t i = 0; i < batch.fresh.size(); ++i)
       chunk(batch.fresh[i], batch.smaller[i] != 0 ? &batch.packed[i] : nullptr, 0);
   }
-  /// Waits until all batches are.
+  /// Waits until all batches are written.
   void written() {
     if (writing.valid()) writing.get();
   }
@@ -179,15 +179,15 @@ struct Writer::Impl {
   std::unordered_map<Digest, std::uint32_t, HashOfDigest> known;
   std::uint32_t pieces = 0;
   std::array<Compressor, kMostThreads> compressors;
-  std::array<Batch, 2> batches;  // one is written while the next is compressed
+  std::array<Batch, 2> batches;  // one batch is written while the next is compressed
   std::size_t batch_count = 0;
-  std::string records;  // that are not in the file yet
+  std::string records;  // records not yet in the file
   std::string packed_records;
   std::uint64_t record_bytes = 0;
   std::uint64_t record_count = 0;
-  std::string index;  // of chunks
+  std::string index;  // entries of the chunks
   std::uint64_t chunks = 0;
-  std::future<void> writing;  // the last: it ends before what it uses
+  std::future<void> writing;  // the last member, so that it ends before the members that it uses
 };
 
 Digest digest(std::span<const std::byte> bytes) { return digest(text(bytes)); }

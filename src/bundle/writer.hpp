@@ -1,5 +1,5 @@
-// Writes a bundle while a program runs: what is added is written at once, and memory does not grow with what
-// is copied (but for 40 bytes or so for each piece of 256 KiB, by which it is found again).
+// Writes a bundle while a program runs. Data is written as it arrives, so memory does not grow with it,
+// except for about 40 bytes per piece of 256 KiB for finding equal pieces.
 #pragma once
 
 #include <memory>
@@ -10,28 +10,29 @@
 
 namespace gpumux::bundle {
 
-/// Of bytes, as Result has it.
+/// The digest of bytes as stored in a Result.
 [[nodiscard]] Digest digest(std::span<const std::byte> bytes);
 
-/// Not thread-safe. Pieces of large contents are hashed and compressed on up to four threads and written
-/// by another one, which end before keep() does; the file is the same for any number of them.
+/// Writer of a bundle. Not thread safe. Pieces of large contents are hashed and compressed on up to four
+/// threads and written by another one. All threads end before keep() returns. The file does not depend on the
+/// number of threads.
 class Writer {
  public:
-  /// The bundle appears under `path` with finish(), and never without it. `base`: of the recorded
-  /// application's device addresses, as DeviceMemory::base() has it. Throws UserError when the file cannot be
-  /// made.
+  /// Starts a bundle, which appears under `path` only when finish() is called. `base`: first device address
+  /// of the recorded application (DeviceMemory::base()). Throws UserError when the file cannot be created.
   Writer(std::string path, Address base);
-  /// Without finish() before it, leaves nothing behind.
+  /// Without an earlier finish(), leaves no file behind.
   ~Writer();
   Writer(const Writer&) = delete;
   Writer& operator=(const Writer&) = delete;
 
-  /// Bytes that a record to be added refers to. Throws UserError when the file cannot be written.
+  /// Stores bytes and returns a reference to them for a record. Throws UserError when the file cannot be
+  /// written.
   [[nodiscard]] Content keep(std::span<const std::byte> bytes);
-  /// Throws UserError for a record that a reader would refuse, such as one of a stream that was not created
-  /// or beyond a limit of records.hpp, and when the file cannot be written.
+  /// Adds a record. Throws UserError for a record that a reader would refuse, such as one with an unknown
+  /// stream or beyond a limit of records.hpp, and when the file cannot be written.
   void add(const Record& record);
-  /// Completes the file and gives it its name.
+  /// Completes the file and gives it its final name.
   void finish();
 
  private:

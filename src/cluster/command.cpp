@@ -19,7 +19,7 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-/// Both ends of a pipe, closed at the end.
+/// Both ends of a pipe. The destructor closes them.
 class Pipe {
  public:
   Pipe() {
@@ -47,7 +47,7 @@ class Pipe {
   std::array<int, 2> ends_{-1, -1};
 };
 
-/// False at the end of what the pipe gives.
+/// Reads available bytes of a pipe. False at its end.
 bool read_some(int from, std::string& to) {
   std::array<char, 1 << 14> buffer;
   const ssize_t got = ::read(from, buffer.data(), buffer.size());
@@ -77,7 +77,7 @@ std::optional<CommandOutcome> run_command(const std::vector<std::string>& words,
   posix_spawn_file_actions_adddup2(&actions, err.write_end(), STDERR_FILENO);
   posix_spawnattr_t attributes;
   posix_spawnattr_init(&attributes);
-  posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETPGROUP);  // not the terminal's: 0, its own
+  posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETPGROUP);  // its own, not the terminal's
   posix_spawnattr_setpgroup(&attributes, 0);
   pid_t child = -1;
   const int failed =
@@ -90,7 +90,7 @@ std::optional<CommandOutcome> run_command(const std::vector<std::string>& words,
   in.close_read();
   out.close_write();
   err.close_write();
-  // It fits into the pipe; a program that does not read it may have ended, which must not end this one.
+  // `input` fits into the pipe. The program may end without reading it, so SIGPIPE is ignored here.
   auto* const before = std::signal(SIGPIPE, SIG_IGN);
   const ssize_t written = ::write(in.write_end(), input.data(), input.size());
   std::signal(SIGPIPE, before);
@@ -105,7 +105,7 @@ std::optional<CommandOutcome> run_command(const std::vector<std::string>& words,
     const auto left = std::chrono::duration_cast<std::chrono::milliseconds>(deadline - Clock::now());
     if (left.count() <= 0) {
       outcome.too_late = true;
-      ::kill(-child, SIGKILL);  // what it has started, too
+      ::kill(-child, SIGKILL);  // with the processes that it has started
       break;
     }
     std::array<pollfd, 2> polled = {pollfd{more_out ? out.read_end() : -1, POLLIN, 0},

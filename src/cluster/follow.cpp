@@ -26,16 +26,16 @@ using Clock = std::chrono::steady_clock;
 using std::chrono::milliseconds;
 using std::chrono::seconds;
 
-/// A task: the array's name and the position in it.
+/// A task: the array's name and the task's position in it.
 using Place = std::pair<std::string, std::size_t>;
 
-/// Never used before, on any machine.
+/// A name that was never used before, on any machine.
 std::string new_name() {
   std::random_device device;
   return fmt::format("gpumux-{:08x}{:08x}", device(), device());
 }
 
-std::string quoted(const std::string& text) {  // for the shell
+std::string quoted(const std::string& text) {  // for a shell
   std::string out = "'";
   for (const char c : text) out += c == '\'' ? std::string("'\\''") : std::string(1, c);
   return out + "'";
@@ -59,7 +59,7 @@ class Follower {
       collect();
       if (Clock::now() >= next_look_) {
         look();
-        collect();  // what ended before the look has left its results before it
+        collect();  // tasks that ended before the look left their results before it
         judge();
         next_look_ = Clock::now() + options_.poll;
       }
@@ -75,30 +75,30 @@ class Follower {
   }
 
  private:
-  /// A run that is this process's, and has not ended.
+  /// A run that this process has claimed, and that has not ended.
   struct Open {
     database::Claim claim;
     unsigned attempts = 0;       // submissions so far
-    std::optional<Place> place;  // where it is being done; none: to be submitted
-    std::string last_words;      // of the task that lost it last
+    std::optional<Place> place;  // task that does the run; none: to be submitted
+    std::string last_words;      // of the last task that lost the run
   };
-  /// What Slurm says of a task.
+  /// State of a task according to Slurm.
   struct Sight {
     TaskState state = TaskState::Ended;
     std::string word = "forgotten by Slurm";
-    unsigned looks = 0;  // that found it over
+    unsigned looks = 0;  // looks in a row that found the task ended or stuck
   };
-  /// Where a run was submitted last, by whomever.
+  /// The latest submission of a run, by any submitter.
   struct Earlier {
     Place place;
     unsigned attempt = 0;
   };
-  static constexpr std::size_t kClaims = 10'000;  // in one transaction
+  static constexpr std::size_t kClaims = 10'000;  // claims in one transaction
   static constexpr seconds kHeartbeat{database::kLeaseSeconds / 6};
 
   [[nodiscard]] bool stopped() const { return options_.stop != nullptr && *options_.stop != 0; }
 
-  /// Finds what an earlier submitter left.
+  /// Finds the submissions of an earlier submitter.
   void adopt() {
     for (const Submission& submission : folder_.submissions()) {
       for (std::size_t i = 0; i < submission.tasks.size(); ++i) {
@@ -113,7 +113,7 @@ class Follower {
   void claim() {
     for (database::Claim& claim : store_.claim(kClaims)) {
       const std::string name = run_name(plan_.runs[claim.index]);
-      if (const auto known = open_.find(name); known != open_.end()) {  // it was another's for a while
+      if (const auto known = open_.find(name); known != open_.end()) {  // another process had it for a while
         known->second.claim = std::move(claim);
         continue;
       }
@@ -135,11 +135,11 @@ class Follower {
     }
   }
 
-  /// Keeps the results that there are.
+  /// Keeps the results in the shared folder.
   void collect() {
     for (const std::string& name : folder_.results()) {
       const auto found = open_.find(name);
-      if (found == open_.end()) continue;  // another submitter's, or a second one of a run
+      if (found == open_.end()) continue;  // of another submitter, or the second of a run
       const std::optional<TaskResult> result = folder_.result(name);
       if (!result) continue;
       if (result->good) {
@@ -155,12 +155,12 @@ class Follower {
         keep_failure(found->second.claim, {result->exit_code, result->text});
       }
       close(found);
-      earlier_.erase(name);  // its task does not do it once more
+      earlier_.erase(name);  // its task does not do it again
       folder_.remove_result(name);
     }
   }
 
-  /// A damaged file is no result: its run is lost.
+  /// Reads a result; nothing if the file is damaged, in which case the run counts as lost.
   static std::optional<database::ResultRow> readable(const std::string& text) {
     try {
       return sweep::read_result(text);
@@ -191,7 +191,7 @@ class Follower {
     sights_.erase(place);
   }
 
-  /// Asks Slurm how the tasks are.
+  /// Asks Slurm for the states of the tasks.
   void look() {
     std::vector<std::string> names;
     for (const auto& [place, runs] : tasks_) {
@@ -230,8 +230,8 @@ class Follower {
     sights_ = std::move(seen);
   }
 
-  /// Tasks that are over have lost the runs that have no result. Not at first sight: a network file system
-  /// may show a file a little later.
+  /// Handles tasks that are over: their runs without a result are lost. Decides at the second look, because a
+  /// network file system may show a file late.
   void judge() {
     constexpr unsigned kLooks = 2;
     if (!answered_) return;
@@ -264,7 +264,7 @@ class Follower {
     ready_.push_back(name);
   }
 
-  /// Runs that a task gets: short ones together, but so that there is work for many nodes.
+  /// Number of runs per task. Short runs share a task, as long as there is work for many nodes.
   [[nodiscard]] std::size_t runs_per_task() {
     if (options_.runs_per_task > 0) return options_.runs_per_task;
     constexpr double kTaskSeconds = 60;
@@ -275,8 +275,8 @@ class Follower {
     return std::clamp<std::size_t>(fit, 1, (ready_.size() + kTasks - 1) / kTasks);
   }
 
-  /// Baselines end one after another, and free runs each time: unless nothing else is there to do, they are
-  /// collected for a while.
+  /// Submits the runs that are ready. Baselines end one after another, and each makes more runs ready.
+  /// Therefore ready runs are collected for a while, unless there is nothing else to do.
   void submit() {
     if (ready_.empty() || (!tasks_.empty() && Clock::now() < next_submission_)) return;
     const std::size_t per_task = runs_per_task();
@@ -288,7 +288,7 @@ class Follower {
     next_look_ = std::min(next_look_, next_submission_);
   }
 
-  /// False: not now.
+  /// Submits one array of ready runs. False: not possible now.
   bool submit_array(std::size_t per_task) {
     Submission submission;
     submission.name = new_name();
@@ -297,11 +297,12 @@ class Follower {
     submission.text = plan_.file.text;
     submission.scale = plan_.file.scale;
     std::deque<std::string> taken;
-    bool alone = true;  // what comes next begins a task of its own
+    bool alone = true;  // the next run starts a task of its own
     while (!ready_.empty()) {
       const std::string& name = ready_.front();
       const Open& run = open_.at(name);
-      // What ends one run may have taken the others of its task with it: the last try of each is its own.
+      // One run may have ended the other runs of its task as well, so the last try of each run has a task of
+      // its own.
       const bool last_try = run.attempts > 0 && run.attempts + 1 >= options_.tries;
       if (alone || last_try || submission.tasks.back().size() >= per_task) {
         if (submission.tasks.size() >= array_size_) break;
@@ -312,7 +313,7 @@ class Follower {
       taken.push_back(name);
       ready_.pop_front();
     }
-    folder_.put(submission);  // before Slurm knows of it, so that it is found whatever happens next
+    folder_.put(submission);  // before Slurm knows the array, so that it is always found later
     JobArray array;
     array.name = submission.name;
     array.tasks = submission.tasks.size();
@@ -334,7 +335,7 @@ class Follower {
       if (refused) throw UserError(fmt::format("Slurm refuses the jobs: {}", submitted.message));
       return false;
     }
-    // Also in silence: whether Slurm has the array is seen in its queue, when it answers again.
+    // Also without an answer: Slurm's queue will show whether it has the array, once Slurm answers again.
     for (std::size_t i = 0; i < submission.tasks.size(); ++i) {
       const Place place{submission.name, i};
       for (const TaskRun& task_run : submission.tasks[i]) {
@@ -355,7 +356,7 @@ class Follower {
   }
 
   void pause() const {
-    constexpr milliseconds kStep{50};  // signals are answered
+    constexpr milliseconds kStep{50};  // to respond to signals
     const Clock::time_point until = Clock::now() + std::min<milliseconds>(options_.poll, seconds(1));
     while (Clock::now() < until && !stopped()) std::this_thread::sleep_for(kStep);
   }
@@ -374,8 +375,8 @@ class Follower {
     if (options_.progress) options_.progress(progress_);
   }
 
-  /// Nothing of the plan is pending: what is left in the folder for it, and in the queue, is of no use. What
-  /// is another submitter's of this database stays, also where it does runs again for their series.
+  /// Removes files and jobs of this plan, once no run of it is pending. Files of another submitter of this
+  /// database stay, even if it does the runs again for their series.
   void tidy() {
     std::unordered_set<std::string> planned;
     for (const sweep::SweepRun& run : plan_.runs) planned.insert(run_name(run));
@@ -415,7 +416,7 @@ class Follower {
   std::unordered_map<std::string, Earlier> earlier_;  // by run_name()
   std::unordered_map<std::string, Open> open_;        // by run_name()
   std::deque<std::string> ready_;
-  std::map<Place, std::vector<std::string>> tasks_;  // with the runs that they have not ended
+  std::map<Place, std::vector<std::string>> tasks_;  // with their runs that have not ended
   std::map<Place, Sight> sights_;                    // at the last look
   bool answered_ = false;                            // at the last look
   std::uint64_t running_ = 0;

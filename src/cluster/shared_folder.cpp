@@ -31,7 +31,7 @@ constexpr const char* kSubmissionSchema = "gpumux.tasks/2";
 constexpr const char* kResultSchema = "gpumux.task-result/2";
 constexpr std::string_view kEnd = ".json";
 
-/// Names in a folder without their end; files that are being written, and strangers', are left out.
+/// Names of the files in a folder, without ending. Unfinished files, and files of others, are left out.
 std::vector<std::string> names_in(const std::string& folder) {
   std::vector<std::string> names;
   std::error_code ignored;
@@ -48,7 +48,7 @@ void remove(const std::string& path) {
   fs::remove(path, ignored);
 }
 
-/// Removes the files of a folder whose names are ours, and it, if it is empty then.
+/// Removes the files in a folder whose names are ours, and the folder if it is then empty.
 void remove_ours(const std::string& folder, bool (*is_ours)(std::string_view)) {
   std::error_code ignored;
   std::vector<std::string> ours;
@@ -108,7 +108,7 @@ std::string SharedFolder::log_path(const std::string& name, const std::string& p
   return fmt::format("{}/{}/{}_{}.log", path_, kLogs, name, position);
 }
 
-/// Under a temporary name that no process of any node shares, onto the disk, then under its own.
+/// Writes to a temporary name that no other process of any node uses, flushes to disk, then renames.
 int SharedFolder::write_whole(const std::string& path, const std::string& bytes) const {
   std::array<char, 256> host{};
   (void)::gethostname(host.data(), host.size() - 1);
@@ -125,7 +125,7 @@ int SharedFolder::write_whole(const std::string& path, const std::string& bytes)
   }
   good = good && ::fsync(file) == 0;
   int reason = errno;
-  // Network file systems may say only now that the disk is full.
+  // Network file systems may report only here that the disk is full.
   if (file >= 0 && ::close(file) != 0 && good) {
     good = false;
     reason = errno;
@@ -137,7 +137,7 @@ int SharedFolder::write_whole(const std::string& path, const std::string& bytes)
 }
 
 int SharedFolder::try_publish(const std::string& path, const std::string& bytes) const {
-  constexpr int kTries = 10;  // the other one needs a moment
+  constexpr int kTries = 10;  // the other process needs a moment
   int reason = write_whole(path, bytes);
   for (int i = 1; i < kTries && reason == ENOENT; ++i) {
     if (make_parts()) break;
@@ -167,7 +167,7 @@ void SharedFolder::put(const Submission& submission) const {
                                                        {"scale", submission.scale},
                                                        {"text", submission.text},
                                                        {"tasks", std::move(tasks)}}));
-  (void)make_parts();  // nobody removes them any more
+  (void)make_parts();  // with a submission in it, no process removes them
 }
 
 Submission read_submission(const std::string& path) {
@@ -214,7 +214,7 @@ void SharedFolder::put(const TaskResult& result) const {
                                        {"good", result.good},
                                        {"exit_code", result.exit_code},
                                        {"text", result.text}});
-  // Never makes the folder: who has removed it wants no result.
+  // Does not create the folder: whoever removed it does not want results.
   if (const int reason = write_whole(path, bytes); reason != 0) {
     throw UserError({path}, fmt::format("cannot be written ({})", std::strerror(reason)));
   }
@@ -226,7 +226,7 @@ std::string SharedFolder::result_path(const std::string& run) const {
 
 std::vector<std::string> SharedFolder::results() const {
   std::vector<std::string> names = names_in(fmt::format("{}/{}", path_, kResults));
-  std::erase_if(names, [](const std::string& name) {  // strangers'
+  std::erase_if(names, [](const std::string& name) {  // names of others
     const std::string hash = hash_of(name);
     return hash.empty() || hash.find_first_not_of("0123456789abcdef") != std::string::npos;
   });
@@ -298,7 +298,7 @@ void SharedFolder::refresh() const {
 std::string SharedFolder::probe() const { return fmt::format("{}/{}/probe.{}", path_, kResults, ::getpid()); }
 
 void SharedFolder::remove_if_unused() const {
-  // What holds files stays. Without its folder no submission can be put meanwhile.
+  // A folder with files stays. Without the folder of submissions, none can be added meanwhile.
   std::error_code error;
   const bool removed = fs::remove(fmt::format("{}/{}", path_, kSubmissions), error);
   if (!removed && error) return;

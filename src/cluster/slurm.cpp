@@ -15,10 +15,10 @@ namespace {
 
 using std::chrono::seconds;
 
-/// Shorter than the lease of a claim: who waits gives no sign of life.
+/// Shorter than the lease of a claim, because a waiting process sends no heartbeat.
 constexpr seconds kLimit{60};
 
-/// The last line without the name of the command that says it: "Invalid partition name specified".
+/// The last line, without the name of the command that printed it: "Invalid partition name specified".
 std::string last_error(std::string_view printed) {
   std::string_view line = trim(printed);
   line = line.substr(line.rfind('\n') + 1);
@@ -49,7 +49,7 @@ std::optional<QueuedTask> parse_queue_line(std::string_view line) {
   if (std::find(kEnded.begin(), kEnded.end(), task.word) != kEnded.end()) {
     task.state = TaskState::Ended;
   } else if (task.word == "PENDING" || task.word.starts_with("REQUEUE")) {
-    // A node that cannot start a task gives it back, and Slurm keeps it until somebody looks: that is us.
+    // If a node cannot start a task, Slurm holds the task until somebody acts. This program acts on it.
     const bool stuck = task.reason.find("requeued held") != std::string::npos ||
                        task.reason.find("requeued_held") != std::string::npos ||
                        task.reason == "DependencyNeverSatisfied" || task.reason == "BadConstraints";
@@ -85,7 +85,7 @@ Submitted Slurm::submit(const JobArray& array) const {
   words.push_back(std::move(range));
   words.push_back("--chdir=" + array.folder);
   words.push_back("--output=" + array.log);
-  words.emplace_back("--open-mode=append");  // a task that is queued again goes on with its log
+  words.emplace_back("--open-mode=append");  // a requeued task continues its log
   words.emplace_back("--requeue");
   if (!array.partition.empty()) words.push_back("--partition=" + array.partition);
   words.insert(words.end(), array.arguments.begin(), array.arguments.end());
@@ -104,7 +104,7 @@ Submitted Slurm::submit(const JobArray& array) const {
 std::optional<std::vector<QueuedTask>> Slurm::tasks(const std::vector<std::string>& names) {
   std::vector<QueuedTask> tasks;
   silence_.clear();
-  std::string list = names.empty() ? "gpumux" : "";  // nobody's: only to see whether Slurm answers
+  std::string list = names.empty() ? "gpumux" : "";  // a name without jobs, only to see whether Slurm answers
   for (const std::string& name : names) list += (list.empty() ? "" : ",") + name;
   const std::optional<CommandOutcome> outcome = run_command(
       {"squeue", "--noheader", "--array", "--states=all", "--name=" + list, "--format=%j|%K|%T|%i|%r"}, "",
@@ -124,7 +124,7 @@ void Slurm::cancel(const std::string& name) const {
 }
 
 void Slurm::cancel(const QueuedTask& task) const {
-  // The name as well: the id may be another's by now.
+  // The name is checked as well, because the id may now belong to another job.
   (void)run_command({"scancel", "--quiet", "--name=" + task.name, task.id}, "", kLimit);
 }
 
@@ -136,7 +136,7 @@ std::size_t Slurm::most_tasks() const {
     if (!line.starts_with("MaxArraySize")) continue;
     const std::optional<std::uint64_t> size =
         parse_uint(trim(std::string_view(line).substr(line.find('=') + 1)));
-    // It bounds the positions, and 0 forbids arrays: sbatch says so.
+    // MaxArraySize bounds the positions. 0 forbids arrays, which sbatch then reports.
     return size && *size > 1 ? std::min<std::size_t>(*size, kUsual) : kUsual;
   }
   return kUsual;

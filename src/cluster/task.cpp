@@ -25,7 +25,7 @@ std::string host_name() {
   return name.data();
 }
 
-/// Leaves the same error for every run that has no result.
+/// Writes the same error for every run without a result.
 void fail_all(const SharedFolder& folder, const std::vector<TaskRun>& runs, const std::string& error) {
   constexpr int kUserFault = 2;
   for (const TaskRun& run : runs) {
@@ -46,7 +46,7 @@ sweep::WorkerOutcome simulate(const sweep::Worker::Work& work) {
 
 void perform_task(const std::string& file, std::size_t position, const Simulation& simulation) {
   std::error_code ignored;
-  if (!fs::exists(file, ignored)) return;  // all of it has been done, or given up
+  if (!fs::exists(file, ignored)) return;  // all runs are done or given up
   const Submission submission = read_submission(file);
   if (position >= submission.tasks.size()) {
     throw UserError({file},
@@ -71,7 +71,7 @@ void perform_task(const std::string& file, std::size_t position, const Simulatio
 
   for (const TaskRun& wanted : runs) {
     if (!fs::exists(file, ignored)) return;
-    if (folder.has_result(wanted.name)) continue;  // the task was queued again
+    if (folder.has_result(wanted.name)) continue;  // the task was requeued
     const auto found = planned.find(wanted.name);
     if (found == planned.end()) {
       fail_all(folder, {wanted},
@@ -86,14 +86,14 @@ void perform_task(const std::string& file, std::size_t position, const Simulatio
       return simulation ? simulation(run, wanted.isolated) : sweep::perform(run.spec, wanted.isolated);
     };
     sweep::WorkerOutcome outcome = simulate(work);
-    // As for a sweep without a cluster: killed once may be someone's mistake, killed twice is the run's
+    // As in a sweep without a cluster: the first kill may be a person's mistake, the second is the run's
     // fault.
     if (outcome.was_killed) outcome = simulate(work);
     try {
       folder.put({wanted.name, outcome.good, outcome.exit_code, std::move(outcome.text)});
     } catch (const UserError&) {
       if (fs::exists(file, ignored)) throw;
-      return;  // all of it has been done meanwhile
+      return;  // all runs were done meanwhile
     }
   }
 }

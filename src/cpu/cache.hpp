@@ -15,7 +15,7 @@ class Cache {
         set_mask_(config.bytes / kLineBytes / config.ways - 1),
         entries_(std::size_t{config.bytes} / kLineBytes, kEmpty) {}
 
-  /// Whether the line is there; it is then the last to go, and dirty after a write.
+  /// Looks a line up. If present, the line becomes the most recently used one, and dirty after a write.
   bool touch(std::uint64_t line, bool write) {
     std::uint64_t* set = set_of(line);
     for (std::uint32_t way = 0; way < ways_; ++way) {
@@ -30,9 +30,9 @@ class Cache {
 
   struct Victim {
     std::uint64_t line;
-    bool dirty;  // false where nothing was evicted, too
+    bool dirty;  // false also if nothing was evicted
   };
-  /// Puts in a line that is not there, as the last to go: what had to go for it.
+  /// Inserts an absent line as the most recently used one. Returns the line evicted for it.
   Victim fill(std::uint64_t line, bool dirty) {
     std::uint64_t* set = set_of(line);
     const std::uint64_t old = set[ways_ - 1];
@@ -42,7 +42,7 @@ class Cache {
   }
 
  private:
-  // The line, and in the lowest bit whether it is dirty; by recency of use. No line has all bits set.
+  // Entries of a set in order of use, most recent first: line << 1 | dirty. No line has all bits set.
   static constexpr std::uint64_t kEmpty = ~std::uint64_t{0};
   std::uint64_t* set_of(std::uint64_t line) { return &entries_[(line & set_mask_) * ways_]; }
   std::uint32_t ways_;

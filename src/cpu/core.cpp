@@ -9,21 +9,21 @@
 namespace gpumux::cpu {
 namespace {
 
-/// Checked before the caches are made of it.
+/// Checks the configuration before the caches are constructed from it.
 const CpuConfig& checked(const CpuConfig& config) {
   check(config);
   return config;
 }
 
-/// A fill evicts a line from L2 at most, and its victim in L1 another one. Fills may be as many as MSHRs, and
-/// begin while the outbox has a place.
+/// Size of the outbox. A fill evicts at most one line from L2, and its victim in L1 at most another one. At
+/// most one fill per MSHR is in flight, and a miss is accepted only while the outbox has a place.
 std::uint32_t most_in_outbox(const CpuConfig& config) { return config.outbox + 3 * config.mshrs; }
 
-constexpr std::uint8_t kWeaklyTaken = 2;  // of 0..3
+constexpr std::uint8_t kWeaklyTaken = 2;  // counters are 0..3
 
 [[nodiscard]] unsigned age(unsigned slot, unsigned head) { return (slot - head) % kSlots; }
 
-/// Of the 8 bytes that a store and a load are compared by.
+/// The 8-byte word by which stores and loads are compared.
 [[nodiscard]] std::uint64_t word_of(std::uint64_t address) { return address >> 3U; }
 [[nodiscard]] std::size_t bucket_of(std::uint64_t word) { return (word * 0x9e37'79b9'7f4a'7c15ULL) >> 56U; }
 
@@ -80,7 +80,8 @@ std::uint32_t Core::mshrs_in_use() const {
   return config_.mshrs - static_cast<std::uint32_t>(std::popcount(free_mshrs_));
 }
 
-/// Nothing can enter, and what is in the window waits for data, an MSHR or a place in the outbox.
+/// True if no instruction can enter the window, and those in the window wait for data, an MSHR
+/// or a place in the outbox.
 bool Core::idle() const {
   return (count_ == config_.window || redirecting()) && (alu_ready_ | executing_).empty() &&
          memory_candidates().empty() && !completed_.has(head_);
@@ -135,14 +136,14 @@ void Core::fill(unsigned mshr) {
   Mshr& entry = mshrs_[mshr];
   if (const Cache::Victim victim = l1_.fill(entry.line, entry.dirty); victim.dirty) {
     ++counters_.l1_writebacks;
-    // L2 need not have it any more; all of the line is there, so that nothing is read.
+    // L2 may no longer have the line. The victim is complete, so nothing is read into L2.
     if (!l2_.touch(victim.line, true)) l2_victim(l2_.fill(victim.line, true));
   }
   for (std::uint16_t node = entry.waiters; node != kNoNode; node = waiter_next_[node]) {
     const unsigned slot = node / kMostLoads;
     if (looked_up_[node] <= now_) {
       load_done(slot);
-    } else {  // the line came while L1 was looked up
+    } else {  // the line arrived during the lookup in L1
       load_at(looked_up_[node], slot);
     }
   }
@@ -197,7 +198,7 @@ void Core::retire() {
       if (writer_[reg] == head_) writer_[reg] = kNoSlot;
     }
     if (config_.forward_stores) {
-      for (unsigned store = 0; store < s.stores; ++store) {  // the oldest of its chain: the last
+      for (unsigned store = 0; store < s.stores; ++store) {  // the oldest store of its chain, hence the last
         const auto node = static_cast<std::uint16_t>(head_ * 2 + store);
         std::uint16_t* link = &store_heads_[bucket_of(store_words_[node])];
         while (*link != node) link = &store_next_[*link];
@@ -299,7 +300,7 @@ bool Core::access(unsigned slot, unsigned operand) {
       ++outstanding_;
       ++in_outbox_;
       reads_.push({line, cycle, mshr, false});
-      unresolved(2, cycle);  // to be taken, and to be answered
+      unresolved(2, cycle);  // one event to take the request, one to answer it
     }
   }
   ++counters_.l1_accesses;
@@ -356,7 +357,7 @@ void Core::enter(const Record& record, unsigned slot) {
   s.issued = 0;
   s.outstanding = 0;
   s.branch = record.is_branch != 0;
-  // What the instruction pointer is, the prediction says.
+  // No instruction waits for the instruction pointer, because it is predicted.
   bool reads_other = false;
   for (const std::uint8_t reg : record.source_registers) {
     if (reg == 0 || reg == kInstructionPointer) continue;
@@ -364,7 +365,8 @@ void Core::enter(const Record& record, unsigned slot) {
     if (writer_[reg] != kNoSlot) depend(slot, writer_[reg]);
   }
   enter_operands(record, slot);
-  // As ChampSim does: pushes, pops, calls, returns and constant changes leave the stack pointer known.
+  // As in ChampSim: no instruction waits for the stack pointer of a push, pop, call or
+  // return, or of a constant change.
   const bool folds = config_.fold_stack_pointer && (s.branch || s.operands() > 0 || !reads_other);
   for (unsigned i = 0; i < s.destinations.size(); ++i) {
     const std::uint8_t reg = record.destination_registers[i];

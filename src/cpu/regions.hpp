@@ -1,4 +1,4 @@
-// Lines of a trace's addresses, within the range of one application.
+// Maps the addresses of a trace to lines within the range of one application.
 #pragma once
 
 #include <fmt/core.h>
@@ -11,14 +11,14 @@
 
 namespace gpumux::cpu {
 
-/// Programs spread their memory over 2^47 B and more; an application has 2^40 B. Regions of 4 GiB are
-/// numbered in the order in which the program first names them, as for GPU traces, so that neighbours within
-/// a region stay neighbours, and nothing depends on timing.
+/// Maps addresses to lines. Programs spread their memory over 2^47 B and more, but an application has 2^40 B.
+/// Regions of 4 GiB are therefore numbered in the order in which the program first uses them, as for GPU
+/// traces. Neighbours within a region stay neighbours, and the numbers do not depend on timing.
 class Regions {
  public:
-  /// Lines begin at this number.
+  /// `first_line`: the number of the first line.
   explicit Regions(std::uint64_t first_line) : first_line_(first_line) {}
-  /// Throws UserError when the trace touches more than 256 regions.
+  /// Line of an address. Throws UserError if the trace touches more than 256 regions.
   std::uint64_t line(std::uint64_t address) {
     if (address >> kShift != last_) find(address >> kShift);
     return last_base_ + (address & kWithin) / kLineBytes;

@@ -1,4 +1,4 @@
-// A queue of bounded length in one array.
+// A queue of bounded length, stored as a ring in one array.
 #pragma once
 
 #include <bit>

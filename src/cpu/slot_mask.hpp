@@ -1,4 +1,4 @@
-// Sets of places of a core's window, which is a ring.
+// Sets of slots of a core's window, which is a ring.
 #pragma once
 
 #include <array>
@@ -7,7 +7,7 @@
 
 namespace gpumux::cpu {
 
-inline constexpr unsigned kSlots = 128;  // places of the ring, however many the window has
+inline constexpr unsigned kSlots = 128;  // slots of the ring, whatever the size of the window
 inline constexpr unsigned kNoSlot = kSlots;
 
 struct SlotMask {
@@ -22,7 +22,7 @@ struct SlotMask {
     a.words[1] |= b.words[1];
     return a;
   }
-  /// The first in the ring from `head` on; kNoSlot without any.
+  /// The first slot of the set in the ring from `head` on; kNoSlot if the set is empty.
   [[nodiscard]] unsigned oldest(unsigned head) const {
     const unsigned word = head / 64;
     const std::uint64_t from_head = ~std::uint64_t{0} << (head % 64);

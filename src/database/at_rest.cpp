@@ -26,7 +26,8 @@ constexpr std::int64_t kHeaderBytes = 100;
 constexpr std::size_t kWriteVersion = 18, kReadVersion = 19;
 constexpr unsigned char kRollback = 1, kWriteAhead = 2;
 
-/// Times of files are those of the system's last tick, so two changes this close may bear the same one.
+/// File times have the resolution of the system's tick, so two changes within this time may have the same
+/// file time.
 constexpr auto kTick = 50ms;
 
 class Descriptor {
@@ -54,7 +55,8 @@ std::chrono::nanoseconds age(const struct stat& file) {
   return std::chrono::system_clock::now().time_since_epoch() - changed;
 }
 
-/// Rows of this database, or of one that had its name before, may be in a log beside it.
+/// True if a log exists beside the file. It may have rows of this database, or of an earlier one with this
+/// name.
 bool has_log(const std::string& path) {
   std::error_code none;
   const auto bytes = std::filesystem::file_size(path + "-wal", none);
@@ -93,7 +95,7 @@ Bytes read_at_rest(const std::string& path) {
 }
 
 bool make_new(const std::string& path) {
-  if (has_log(path)) return false;  // SQLite removes that of a database which is gone, when it makes the file
+  if (has_log(path)) return false;  // creating the file, SQLite would remove the log of a deleted database
   Connection tables = Connection::in_memory();
   migrate(tables);
   std::string bytes = tables.serialized();

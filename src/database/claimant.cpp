@@ -16,7 +16,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-/// Start of a process that is alive; nothing when there is none, or only its remains.
+/// Start of a process in clock ticks; nothing if it has ended or is a zombie.
 std::optional<std::int64_t> start_of(std::int64_t pid) {
   std::string stat;
   try {
@@ -24,7 +24,7 @@ std::optional<std::int64_t> start_of(std::int64_t pid) {
   } catch (const UserError&) {
     return std::nullopt;
   }
-  // "PID (NAME) STATE ...": the name may hold spaces and brackets; the start is field 22.
+  // "PID (NAME) STATE ...": the name may contain spaces and brackets; the start is field 22.
   const std::size_t end = stat.rfind(')');
   if (end == std::string::npos) return std::nullopt;
   const std::vector<std::string> fields = split(trim(std::string_view(stat).substr(end + 1)), ' ');

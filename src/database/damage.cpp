@@ -13,7 +13,7 @@ namespace {
 
 constexpr const char* kAdvice = "`sqlite3 FILE .recover` saves what can be read";
 
-/// First line of what an integrity check says, unless it is "ok".
+/// First line of the output of an integrity check, unless it is "ok".
 std::optional<std::string> first_finding(Connection& connection, const char* check) {
   Statement query = connection.prepare(check);
   if (!query.step()) return std::nullopt;
@@ -24,7 +24,7 @@ std::optional<std::string> first_finding(Connection& connection, const char* che
   return text.substr(0, text.find('\n'));
 }
 
-/// Rows that no gpumux writes: `query` gives a text per row.
+/// Finds rows that gpumux never writes. `query` gives a text per such row.
 std::optional<std::string> row_finding(Connection& connection, const char* query) {
   Statement rows = connection.prepare(query);
   if (!rows.step()) return std::nullopt;
@@ -40,7 +40,7 @@ std::optional<std::string> find_in(Connection& connection) {
         "SELECT 'the result of run ' || id || ' is no JSON' FROM runs WHERE state = 'done' AND (result IS "
         "NULL OR "
         "NOT json_valid(result)) LIMIT 1",
-        // Since there are CPU cores, a run may have programs of these alone.
+        // Since version kCpuVersion, a run may have CPU programs only.
         connection.value("PRAGMA user_version") < kCpuVersion
             ? "SELECT 'run ' || r.id || ' has no applications' FROM runs r WHERE NOT EXISTS (SELECT 1 FROM "
               "apps "
@@ -58,7 +58,7 @@ std::optional<std::string> find_in(Connection& connection) {
   throw UserError({path}, fmt::format("is damaged: {}; {}", what, kAdvice));
 }
 
-/// Inside a handler.
+/// Called in an exception handler. Throws UserError if the database is damaged.
 void fail_if_damaged(const std::string& path) {
   if (const auto damage = find_damage(path)) fail(path, *damage);
 }
@@ -70,7 +70,7 @@ std::optional<std::string> find_damage(const std::string& path) {
     Connection connection(path, Access::Read, 1);
     return find_in(connection);
   } catch (const std::bad_alloc&) {
-    return std::nullopt;  // that nobody knows
+    return std::nullopt;  // unknown
   } catch (const std::exception& error) {
     const std::string text = error.what();
     const std::string start = path + ": error: ";

@@ -1,5 +1,5 @@
-// Databases whose content is not what gpumux has written: a byte that a disk has changed, a table that
-// somebody has dropped.
+// Detects databases whose content is not what gpumux has written, for example after a disk error or a dropped
+// table.
 #pragma once
 
 #include <functional>
@@ -11,21 +11,22 @@
 
 namespace gpumux::database {
 
-/// A row of a results database does not hold what gpumux puts there. what() says which.
+/// A row of a results database does not have valid content. what() says which row.
 class ContentError : public std::runtime_error {
  public:
   using std::runtime_error::runtime_error;
 };
 
-/// What is wrong with it, in a few words that follow "is damaged: "; nothing when all of it is as gpumux
-/// writes it. Takes as long as reading the file once. Throws nothing.
+/// Describes the damage in a few words that follow "is damaged: "; nothing if there is none. Takes as long as
+/// reading the file once. Does not throw.
 [[nodiscard]] std::optional<std::string> find_damage(const std::string& path);
 
-/// Does `work`, which uses the database. What it throws because of a damaged one becomes a UserError that
-/// says what is damaged; everything else passes.
+/// Does `work`, which uses the database. An exception due to damage becomes a UserError that describes the
+/// damage; other exceptions pass.
 void guarded(const std::string& path, const std::function<void()>& work);
 
-/// The same for work that only takes apart what the database holds: what cannot be understood is its fault.
+/// Does `work`, which only interprets the content of the database. Content that cannot be interpreted also
+/// counts as damage.
 void reading(const std::string& path, const std::function<void()>& work);
 
 }  // namespace gpumux::database

@@ -24,12 +24,12 @@ ordered_json optional_json(const std::optional<T>& value) {
   return value ? ordered_json(*value) : ordered_json(nullptr);
 }
 
-/// Empty for NULL.
+/// A cell of a CSV file; empty for NULL.
 std::string cell(const Statement& row, int column) {
   switch (row.kind(column)) {
     case Kind::Null: return "";
     case Kind::Integer: return fmt::format("{}", row.integer(column));
-    case Kind::Real: return ordered_json(row.real(column)).dump();  // shortest that reads back to the same
+    case Kind::Real: return ordered_json(row.real(column)).dump();  // shortest exact text
     case Kind::Text: break;
   }
   return csv_field(row.text(column));
@@ -59,8 +59,8 @@ ordered_json cpus_json(Statement& query, std::int64_t run) {
   return cpus;
 }
 
-/// The scope of columns 0 to 1 of a query (application or SM, scope) in counters or series, which are made as
-/// `gpumux run --json` writes them: `apps`, `views` of single SMs, and objects of the whole.
+/// The object for a row in counters or series, by columns 0 and 1 of the query (application or SM, scope).
+/// Layout as in `gpumux run --json`: `apps`, `views` of single SMs, and objects for the whole GPU.
 ordered_json& scope_of(ordered_json& to, const Statement& query) {
   const std::string scope = query.text(1);
   if (scope == "app") {
@@ -88,7 +88,7 @@ ordered_json counters_json(Statement& query, std::int64_t run, std::size_t apps)
   return counters;
 }
 
-/// Adds `pairs` to counters or series, where there are some. `value`: what column 3 of the query has.
+/// Adds `pairs` to counters or series, if there are any. `value` reads column 3 of the query.
 template <typename Value>
 void add_pairs(ordered_json& to, Statement& query, std::int64_t run, const Value& value) {
   query.bind(run);
@@ -101,7 +101,7 @@ void add_pairs(ordered_json& to, Statement& query, std::int64_t run, const Value
   }
 }
 
-/// As `gpumux run --json` writes it: `interval`, and samples by scope and counter.
+/// A series as in `gpumux run --json`: `interval`, and samples by scope and counter.
 ordered_json series_json(Statement& query, std::int64_t run, std::size_t apps) {
   ordered_json series;
   query.bind(run);
@@ -112,7 +112,8 @@ ordered_json series_json(Statement& query, std::int64_t run, std::size_t apps) {
   return series;
 }
 
-// Of runs r: "l1.size=24K sms=2"; "mcf*7,omnetpp*7", or NULL without a CPU program.
+// Subqueries for a run r: overrides, as in "l1.size=24K sms=2", and CPU programs, as in "mcf*7,omnetpp*7" or
+// NULL.
 constexpr const char* kOverrides =
     "(SELECT group_concat(key || '=' || value, ' ') FROM (SELECT key, value FROM overrides WHERE run_id = "
     "r.id "
@@ -155,7 +156,7 @@ void export_csv(Connection& connection, const Sink& sink) {
                                     "wall_seconds",
                                     "error"};
   const std::size_t first_counter = cells.size();
-  std::map<std::int64_t, std::size_t> columns;  // of counters by id
+  std::map<std::int64_t, std::size_t> columns;  // by id of the counter
   Statement names = connection.prepare("SELECT id, name FROM counters WHERE scope = 'app' ORDER BY id");
   while (names.step()) {
     columns[names.integer(0)] = cells.size();
@@ -163,11 +164,12 @@ void export_csv(Connection& connection, const Sink& sink) {
   }
   sink(fmt::format("{}\n", fmt::join(cells, ",")));
 
-  // `app` is an SM in counters of scope sm, which have no column here.
+  // For counters of scope sm, which have no column here, `app` is an SM.
   Statement values = connection.prepare(
       "SELECT m.counter_id, m.value FROM metrics m LEFT JOIN counters c ON c.id = m.counter_id "
       "WHERE m.run_id = ? AND m.app = ? AND (c.scope = 'app' OR c.scope IS NULL)");
-  // The cells of a line up to the counters, in their order, then what finds those.
+  // The first columns are the cells of a line before the counters, in order. The last two select the
+  // counters.
   Statement rows = connection.prepare(fmt::format(
       "SELECT r.hash, m.name, {}, r.policy, r.seed, r.cycle_limit, r.state, r.cycles, r.weighted_speedup, "
       "r.antt, r.stp, r.fairness, {}, json_extract(CASE WHEN json_valid(r.result) THEN r.result END, "

@@ -1,4 +1,4 @@
-// A results database as text, run by run in the order in which they were planned.
+// Exports a results database as text, run by run in the order of planning.
 #pragma once
 
 #include <functional>
@@ -11,17 +11,17 @@ namespace gpumux::database {
 /// Takes the next piece of the text.
 using Sink = std::function<void(std::string_view)>;
 
-/// One line per application of each run, runs that failed or are pending included: what was run, metrics,
-/// every counter of the application. Runs of CPU cores alone have none. Throws UserError when the database is
-/// no results database or cannot be read.
+/// Writes one line per application of each run, with what was run, metrics, and every counter of the
+/// application. Failed and pending runs are included; runs of CPU cores only have no lines. Throws UserError
+/// if it is not a results database, or cannot be read.
 void export_csv(Connection& connection, const Sink& sink);
 
-/// The same with one line per CPU core of each run that has a program: what it executed, alone and beside the
-/// run's applications.
+/// Writes one line per CPU core with a program of each run: what the core executed, alone and beside the
+/// run's applications. Throws as export_csv() does.
 void export_cpus_csv(Connection& connection, const Sink& sink);
 
-/// {"schema": "gpumux.results/1", "runs": [...]}; a run that ended has its whole "result" (gpumux.result/1)
-/// and all its "counters".
+/// Writes {"schema": "gpumux.results/1", "runs": [...]}. A completed run has its whole "result"
+/// (gpumux.result/1) and all its "counters". Throws as export_csv() does.
 void export_json(Connection& connection, const Sink& sink);
 
 }  // namespace gpumux::database

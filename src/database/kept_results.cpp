@@ -1,4 +1,4 @@
-// What a run left: its result, counters, series and timeline, and how they are kept and read.
+// Results of runs: their document, counters, series and timeline, and how these are written and read.
 #include <fmt/core.h>
 
 #include "base/error.hpp"
@@ -27,7 +27,7 @@ std::int64_t ResultStore::counter_id(const CounterRow& counter) {
   return known->second;
 }
 
-/// The hash names all that determines a run: it cannot end otherwise the second time.
+/// Checks a repeated result. The hash covers all that determines a run, so the result must be the same.
 void ResultStore::check_same(RunId run, const ResultRow& result) {
   Statement of_one =
       connection_.prepare("SELECT value FROM metrics WHERE run_id = ? AND app = ? AND counter_id = ?");
@@ -52,7 +52,8 @@ void ResultStore::check_same(RunId run, const ResultRow& result) {
 
 void ResultStore::keep_series(RunId run, const ResultRow& result) {
   if (result.series_interval != 0) {
-    // A timeline has tracks of the series with which it was made.
+    // A timeline has tracks of the series that it was made with, so a timeline for another interval is
+    // deleted.
     connection_
         .prepare(
             "DELETE FROM timelines WHERE run_id = ?1 AND NOT EXISTS (SELECT 1 FROM series WHERE run_id = ?1 "
@@ -142,7 +143,7 @@ void ResultStore::keep_result(RunId run, const ResultRow& result) {
 
 std::optional<ResultRow> ResultStore::result(std::size_t index) {
   ResultRow row;
-  // What a run left stays as it is, but for a series, which one statement reads.
+  // Stored results do not change, except for a series, which a single statement reads.
   Statement run = connection_.prepare(
       "SELECT r.id, r.cycles, r.weighted_speedup, r.antt, r.stp, r.fairness, r.result, r.wall_seconds, "
       "r.su_gpu, "

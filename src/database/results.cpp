@@ -15,7 +15,8 @@
 namespace gpumux::database {
 namespace {
 
-/// The path, where a complete database is by now, whatever ends this program; or where Connection makes one.
+/// Creates the database if there is none, completely or not at all, and returns the path. If this is not
+/// possible, Connection creates it.
 const std::string& made(const std::string& path) {
   check_place(path, Access::Create);
   std::error_code error;
@@ -23,13 +24,14 @@ const std::string& made(const std::string& path) {
   return path;
 }
 
-// Of runs r and the plan p: what this process wants of the run is not there. `open`: it may be so.
+// SQL condition on run r and plan p: the run lacks an output that this process wants. `open` is 0 once it has
+// the outputs.
 constexpr const char* kLacks =
     "(p.open AND ((p.series > 0 AND NOT EXISTS (SELECT 1 FROM series s WHERE s.run_id = r.id AND s.interval "
     "= "
     "p.series)) OR (p.timeline AND NOT EXISTS (SELECT 1 FROM timelines t WHERE t.run_id = r.id))))";
 
-/// This process has something to do for the run, sooner or later.
+/// SQL condition: this process has to do the run, now or later.
 std::string open_condition() {
   return fmt::format("(r.state = 'pending' OR (r.state = 'done' AND {}))", kLacks);
 }
@@ -42,7 +44,7 @@ ResultStore::ResultStore(const std::string& path)
 }
 
 ResultStore::~ResultStore() {
-  try {  // what cannot be given back is taken over
+  try {  // claims that cannot be released are taken over later
     connection_.wait_for_others(1);
     connection_.prepare("DELETE FROM claims WHERE host = ? AND pid = ? AND started = ?")
         .bind(self_.host)
@@ -55,7 +57,7 @@ ResultStore::~ResultStore() {
 
 // --- planning ---------------------------------------------------------------------------------------------
 
-/// Adds runs; all statements are prepared once.
+/// Adds runs. Prepares all statements once.
 class ResultStore::Planner {
  public:
   explicit Planner(Connection& connection)
@@ -74,7 +76,7 @@ class ResultStore::Planner {
         add_cpu_(connection.prepare(
             "INSERT INTO cpus (run_id, core, program, identity, isolated_run_id) VALUES (?, ?, ?, ?, ?)")) {}
 
-  /// The run's id, which is new when the database did not have it.
+  /// Adds a run if the database does not have it. Returns its id.
   RunId add(const PlannedRow& run) {
     const RunId known = find(find_run_, run.hash);
     const RunId id = known != 0 ? known : insert(run);
@@ -161,7 +163,7 @@ void ResultStore::plan(const SweepRow* sweep, const std::vector<PlannedRow>& run
   Transaction transaction(connection_);
   std::int64_t sweep_id = 0;
   if (sweep) {
-    // The sweep keeps its row, so that another process that plans the same changes nothing.
+    // An existing sweep keeps its row, so that another process that plans the same sweep changes nothing.
     connection_
         .prepare(
             "INSERT INTO sweeps (name, scale, file, toml) VALUES (?, ?, ?, ?) "
@@ -207,7 +209,7 @@ void ResultStore::plan(const SweepRow* sweep, const std::vector<PlannedRow>& run
   transaction.commit();
 }
 
-/// What there is to do now: another process may have made a run pending again, or taken its series away.
+/// Reloads the runs to do. Another process may have made a run pending again, or removed its series.
 void ResultStore::reload_open() {
   open_.clear();
   next_open_ = 0;
@@ -220,7 +222,7 @@ void ResultStore::reload_open() {
 
 // --- claims -----------------------------------------------------------------------------------------------
 
-/// What may be done with a run now.
+/// Checks whether a run can be claimed now.
 class ResultStore::Inspector {
  public:
   enum class Finding { Ended, NotNow, Free };
@@ -253,7 +255,8 @@ class ResultStore::Inspector {
     const Claimant holder{query_.text(1), query_.integer(2), query_.integer(3)};
     if (holder == self_) return Finding::NotNow;
     const std::int64_t heartbeat = query_.integer(4);
-    // Many runs may have one holder, and whether a process lives is a question to the system.
+    // Remembers the last holder, because many runs may have one holder, and testing a process needs system
+    // calls.
     if (!(holder == asked_ && heartbeat == asked_heartbeat_)) {
       asked_ = holder;
       asked_heartbeat_ = heartbeat;
@@ -270,8 +273,8 @@ class ResultStore::Inspector {
   bool gone_ = false;
 };
 
-/// Goes once around at most; in vain, it looks what there is for the next time. Without any lock: what it
-/// finds may be taken when it is claimed.
+/// Searches free runs, at most once around the list; if there are none, reloads the list. Takes no lock, so
+/// other processes may claim the runs found before this process does.
 std::vector<ResultStore::OpenRun> ResultStore::free_runs(std::size_t most) {
   using std::chrono::milliseconds;
   std::vector<OpenRun> found;
@@ -301,7 +304,8 @@ std::vector<ResultStore::OpenRun> ResultStore::free_runs(std::size_t most) {
     std::erase_if(open_, [](const OpenRun& run) { return run.id == 0; });
   }
   transaction.commit();
-  // Callers ask again and again; a long list in vain takes a twentieth of their time at most.
+  // Callers ask repeatedly. After a search of a long list without success, the next search waits, so that
+  // searches take at most a twentieth of the time.
   const Clock::duration took = Clock::now() - begin;
   if (found.empty() && took > milliseconds(10)) next_search_ = Clock::now() + 20 * took;
   return found;
@@ -344,7 +348,7 @@ std::vector<Claim> ResultStore::claim(std::size_t most) {
     Transaction transaction(connection_);
     Inspector inspector(connection_, self_);
     const std::int64_t now = std::time(nullptr);
-    for (const OpenRun& run : found) {  // another process may have been first
+    for (const OpenRun& run : found) {  // another process may have claimed it
       if (inspector.look(run.id) == Inspector::Finding::Free) claims.push_back(take(run, now));
     }
     transaction.commit();
@@ -386,7 +390,7 @@ void ResultStore::release(RunId run) {
 // --- results ----------------------------------------------------------------------------------------------
 
 bool ResultStore::finish(RunId run, const ResultRow& result) {
-  counter_ids_.clear();  // a transaction that failed may have taken theirs with it
+  counter_ids_.clear();  // a failed transaction may have removed its counters
   Transaction transaction(connection_);
   if (!drop_claim(run)) return false;
   Statement state = connection_.prepare("SELECT state FROM runs WHERE id = ?");
@@ -397,7 +401,7 @@ bool ResultStore::finish(RunId run, const ResultRow& result) {
     keep_result(run, result);
   }
   keep_series(run, result);
-  // A result that was made for somebody else may lack what is wanted here: then the run stays open.
+  // A result made for another process may lack an output that this process wants. The run then stays open.
   connection_
       .prepare(
           "UPDATE temp.plan SET open = 0, exit_code = NULL, error = NULL WHERE run_id = ? AND (series = 0 OR "

@@ -10,7 +10,7 @@
 namespace gpumux::database {
 namespace {
 
-// Deterministic but for wall_seconds, finished_at and the table of claims.
+// All columns are deterministic, except wall_seconds, finished_at and the table of claims.
 constexpr const char* kVersion1 = R"sql(
 CREATE TABLE machines (
   id INTEGER PRIMARY KEY,
@@ -107,7 +107,7 @@ CREATE TABLE claims (
 ) STRICT;
 )sql";
 
-// `samples` is a JSON array of numbers, one per interval from cycle 0; `trace` a Chrome trace.
+// `samples`: a JSON array of numbers, one per interval from cycle 0. `trace`: a Chrome trace.
 constexpr const char* kVersion2 = R"sql(
 CREATE TABLE series (
   run_id INTEGER NOT NULL REFERENCES runs (id),
@@ -124,7 +124,8 @@ CREATE TABLE timelines (
 ) STRICT;
 )sql";
 
-// What one application, the culprit, did to another, the victim: positions as in `apps`.
+// Counters of pairs: the effect of one application, the culprit, on another, the victim. Positions are as in
+// `apps`.
 constexpr const char* kVersion3 = R"sql(
 CREATE TABLE pair_metrics (
   run_id INTEGER NOT NULL REFERENCES runs (id),
@@ -146,7 +147,7 @@ CREATE TABLE pair_series (
 ) STRICT, WITHOUT ROWID;
 )sql";
 
-// CPU cores with a program, and kayiran14's metrics of runs with such (experiment::Metrics).
+// CPU cores with a program, and kayiran14's metrics of runs with CPU cores (experiment::Metrics).
 constexpr const char* kVersion4 = R"sql(
 CREATE TABLE cpus (
   run_id INTEGER NOT NULL REFERENCES runs (id),
@@ -183,7 +184,7 @@ Header read_header(Connection& connection) {
           connection.value("SELECT count(*) FROM sqlite_schema") == 0};
 }
 
-/// All of it at one moment: another process may be making the database.
+/// Reads the header at one moment, because another process may be creating the database.
 Header consistent_header(Connection& connection) {
   connection.execute("BEGIN");
   const Header header = read_header(connection);
@@ -191,7 +192,7 @@ Header consistent_header(Connection& connection) {
   return header;
 }
 
-/// Throws for what is no results database, or one of a newer program.
+/// Throws UserError if the database is not a results database, or belongs to a newer program.
 void check_header(const Connection& connection, const Header& header, std::size_t newest) {
   const SourceLocation where{connection.path()};
   if (header.application_id != kApplicationId && !(header.empty && header.version == 0)) {
@@ -207,7 +208,7 @@ void check_header(const Connection& connection, const Header& header, std::size_
   }
 }
 
-/// Columns by table.
+/// Columns of the tables, by table.
 std::map<std::string, std::string> tables(Connection& connection) {
   std::map<std::string, std::string> found;
   Statement query = connection.prepare(
@@ -236,7 +237,7 @@ std::optional<std::string> missing_in_schema(Connection& connection) {
 
 namespace {
 
-/// A database of an earlier version has that version's tables and no others.
+/// Throws UserError unless a database of an earlier version has exactly that version's tables.
 void check_version(Connection& connection, std::int64_t version) {
   Connection right = Connection::in_memory();
   for (std::int64_t i = 0; i < version; ++i) right.execute(migrations()[static_cast<std::size_t>(i)]);
@@ -261,7 +262,8 @@ Migrations migrations() {
 }
 
 void migrate(Connection& connection, Migrations steps) {
-  // Nothing of a stranger's file is changed, not even its journal.
+  // The header is checked first, so that nothing of another program's file is changed, not even its journal
+  // mode.
   check_header(connection, consistent_header(connection), steps.size());
   connection.use_write_ahead_log();
   connection.execute("PRAGMA synchronous = FULL");
@@ -273,7 +275,7 @@ void migrate(Connection& connection, Migrations steps) {
     return;
   }
   Transaction transaction(connection);
-  const Header header = read_header(connection);  // another process may have been first
+  const Header header = read_header(connection);  // another process may have migrated it
   check_header(connection, header, steps.size());
   if (!header.empty && steps.data() == migrations().data()) check_version(connection, header.version);
   for (std::size_t i = static_cast<std::size_t>(header.version); i < steps.size(); ++i) {

@@ -22,8 +22,8 @@ namespace {
 
 namespace fs = std::filesystem;
 
-/// A database in write-ahead mode wants to make its -shm file even for readers; where the folder is read-only
-/// and nobody has it open for writing, it cannot change.
+/// URI to open a database as immutable. Even readers of a database in write-ahead mode create its -shm file,
+/// which fails in a read-only folder. If no process has the file open for writing, it cannot change.
 std::string immutable_uri(const std::string& path) {
   std::string uri = "file:";
   for (const char c : path) {
@@ -36,7 +36,8 @@ std::string immutable_uri(const std::string& path) {
   return uri + "?immutable=1";
 }
 
-/// "it ends after 1000 of 8192 bytes", by the header's size of a page and their number; or nothing.
+/// Reports a truncated file, by the page size and page count in its header: "it ends after 1000 of 8192
+/// bytes"; else nothing.
 std::optional<std::string> truncation(const std::string& path) {
   std::ifstream in(path, std::ios::binary);
   std::array<unsigned char, 32> header{};
@@ -50,7 +51,7 @@ std::optional<std::string> truncation(const std::string& path) {
   return fmt::format("it ends after {} of {} bytes", bytes, page * pages);
 }
 
-/// What SQLite's own check finds first.
+/// The first finding of SQLite's own integrity check.
 std::string corruption(sqlite3* handle, const std::string& path) {
   const std::string said = sqlite3_errmsg(handle);
   if (const auto cut = truncation(path)) return *cut;
@@ -65,7 +66,7 @@ std::string corruption(sqlite3* handle, const std::string& path) {
   return found.empty() || found == "ok" ? said : found;
 }
 
-/// Throws UserError when the file or its folder, where the write-ahead log lies, cannot be written.
+/// Throws UserError if the file, or its folder (where the write-ahead log is), cannot be written.
 void check_writable(const std::string& path, const fs::path& folder) {
   const std::string place = folder.empty() ? "." : folder.string();
   for (const std::string& what : {path, place}) {
@@ -122,7 +123,7 @@ Statement& Statement::bind(double value) {
 }
 
 Statement& Statement::bind(std::string_view value) {
-  // An empty view may have no data, which SQLite would take for NULL.
+  // An empty view may have no data pointer, which SQLite would treat as NULL.
   const char* data = value.empty() ? "" : value.data();
   bound(sqlite3_bind_text64(statement_.get(), next_parameter_, data, value.size(), SQLITE_TRANSIENT,
                             SQLITE_UTF8));
@@ -195,7 +196,7 @@ void Connection::wait_for_others(int seconds) {
 void Connection::check_in_place() const {
   int moved = 0;
   if (sqlite3_file_control(handle_, "main", SQLITE_FCNTL_HAS_MOVED, &moved) == SQLITE_OK && moved != 0) {
-    // Its log would be taken for that of a database that comes to this name later, such as a backup.
+    // The log must go, or SQLite would use it for a later database with this name, such as a backup.
     std::error_code ignored;
     for (const char* companion : {"-wal", "-shm"})
       if (!fs::exists(path_, ignored)) fs::remove(path_ + companion, ignored);
@@ -206,10 +207,11 @@ void Connection::check_in_place() const {
 Connection::Connection(std::string path, Access access, int busy_seconds) : path_(std::move(path)) {
   check_place(path_, access);
   std::error_code ignored;
-  // Who may not write it cannot remove the -wal and -shm that readers make. Without a log nobody has it open.
+  // A user without write permission could not remove the -wal and -shm files that a reader creates. Without a
+  // log, no process has the file open.
   const bool only_read =
       access == Access::Read && ::access(path_.c_str(), W_OK) != 0 && !fs::exists(path_ + "-wal", ignored);
-  // "./" keeps names such as :memory: and file:x from meaning something else.
+  // "./" prevents special meanings of names such as :memory: and file:x.
   const std::string name = path_.starts_with('/') ? path_ : "./" + path_;
   const auto open = [&](const std::string& what, int flags) {
     sqlite3_close(handle_);
@@ -232,7 +234,8 @@ Connection::Connection(std::string path, Access access, int busy_seconds) : path
       opening_ = false;
       return;
     }
-    // Who can write also removes the -wal and -shm that readers need, as the last to close them.
+    // A reader with write permission opens the file for writing, so that the last one to close removes the
+    // -wal and -shm files.
     const int create = access == Access::Create ? SQLITE_OPEN_CREATE : 0;
     if (only_read ? !open(immutable_uri(name), SQLITE_OPEN_READONLY | SQLITE_OPEN_URI)
                   : !open(name, SQLITE_OPEN_READWRITE | create))
@@ -267,7 +270,7 @@ void Connection::execute(const char* sql) {
 }
 
 void Connection::use_write_ahead_log() {
-  // While others do the same, SQLite says at once that the file is busy: it does not wait for this by itself.
+  // While others do the same, SQLite reports at once that the file is busy, without waiting.
   const auto until = std::chrono::steady_clock::now() + std::chrono::seconds(busy_seconds_);
   while (sqlite3_exec(handle_, "PRAGMA journal_mode = WAL", nullptr, nullptr, nullptr) != SQLITE_OK) {
     if ((sqlite3_errcode(handle_) & 0xff) != SQLITE_BUSY || std::chrono::steady_clock::now() >= until) fail();
@@ -301,7 +304,7 @@ void Connection::fail() const {
   switch (code) {
     case SQLITE_FULL: throw UserError(where, "cannot be written: the disk is full");
     case SQLITE_IOERR:
-      // A limit on the size of files is no SQLITE_FULL, and the system's reason is not always kept.
+      // A limit on file size does not give SQLITE_FULL, and the system's error is not always kept.
       if (extended == SQLITE_IOERR_WRITE || extended == SQLITE_IOERR_SHMSIZE) {
         throw UserError(where, "cannot be written: the disk is full, or a file too large");
       }
@@ -322,7 +325,7 @@ void Connection::fail() const {
       throw UserError(where, fmt::format("is locked by another program; given up after {} s", busy_seconds_));
     case SQLITE_NOMEM: throw std::bad_alloc();
     default:
-      // Of a file's first bytes SQLite says little else: that its format is one of the future, for example.
+      // For a bad header SQLite reports little else, for example that the format is of a later version.
       if (opening_) throw UserError(where, fmt::format("is damaged: {}", sqlite3_errmsg(handle_)));
       throw InternalError(fmt::format("{}: SQLite: {}", path_, sqlite3_errmsg(handle_)));
   }
@@ -333,7 +336,7 @@ Transaction::Transaction(Connection& connection, Intent intent) : connection_(co
 }
 
 Transaction::~Transaction() {
-  // Errors such as a full disk may have rolled it back already.
+  // Errors such as a full disk may have rolled the transaction back already.
   if (open_ && sqlite3_get_autocommit(connection_.handle_) == 0) {
     sqlite3_exec(connection_.handle_, "ROLLBACK", nullptr, nullptr, nullptr);
   }

@@ -1,5 +1,5 @@
-// SQLite behind small owners: a connection, a statement, a transaction. Errors become UserErrors that name
-// the file: what goes wrong is its disk, its permissions or its content.
+// RAII classes for SQLite: a connection, a statement, a transaction. Errors become UserErrors that name the
+// file, because they come from its disk, its permissions or its content.
 #pragma once
 
 #include <cstdint>
@@ -16,10 +16,10 @@ namespace gpumux::database {
 
 class Connection;
 
-/// What a cell holds.
+/// The type of a cell.
 enum class Kind { Null, Integer, Real, Text };
 
-/// A prepared statement; parameters are bound in order from the first. Belongs to its connection.
+/// A prepared statement. Parameters are bound in order from the first. Must not outlive its connection.
 class Statement {
  public:
   Statement& bind(std::int64_t value);
@@ -30,11 +30,11 @@ class Statement {
   Statement& bind(const std::optional<T>& value) {
     return value ? bind(*value) : bind_null();
   }
-  /// True when there is a row. After the last, the statement can be bound and stepped anew.
+  /// True if there is a row. After the last row, the statement can be bound and stepped again.
   bool step();
-  /// Steps to the end.
+  /// Steps until no row is left.
   void run();
-  /// Makes it ready to be bound and stepped anew although rows are left.
+  /// Resets the statement, so that it can be bound and stepped again even if rows are left.
   void reset();
 
   [[nodiscard]] Kind kind(int column) const;
@@ -58,43 +58,43 @@ class Statement {
   int next_parameter_ = 1;
 };
 
-/// A database that another program holds locked is given up after so long.
+/// Seconds to wait for a database that another program holds locked.
 inline constexpr int kBusySeconds = 60;
 
 enum class Access { Read, Write, Create };
 
-/// Throws UserError where a connection cannot be: nothing or a folder has the name, or what has it, or the
-/// folder that it would be in, cannot be written.
+/// Throws UserError if no connection is possible: the name is empty or a folder's, or the file, or the folder
+/// for a new file, is missing or cannot be written.
 void check_place(const std::string& path, Access access);
 
-/// A connection to one file. Not to be used by two threads, nor after a fork by the child.
+/// A connection to one database file. Must not be used by two threads, nor by the child after a fork.
 class Connection {
  public:
-  /// Throws UserError when the file cannot be opened, or, but for Create, does not exist. Waits up to
-  /// `busy_seconds` for other processes' transactions. To read what nobody writes (at_rest.hpp), no file is
-  /// made beside it and none stays open.
+  /// Throws UserError if the file cannot be opened or, except for Create, does not exist. Waits up to
+  /// `busy_seconds` for transactions of other processes. A file that no process writes (at_rest.hpp) is read
+  /// without creating files beside it, and does not stay open.
   Connection(std::string path, Access access, int busy_seconds = kBusySeconds);
-  /// An empty database that is nowhere else.
+  /// An empty database in memory only.
   [[nodiscard]] static Connection in_memory() { return Connection(); }
   ~Connection();
-  /// From now on, waits so long for other processes' transactions.
+  /// Sets how long calls wait for transactions of other processes, in seconds.
   void wait_for_others(int seconds);
-  /// Throws UserError when the file was deleted or moved since it was opened: what is written goes nowhere.
+  /// Throws UserError if the file was deleted or moved after it was opened, because writes would be lost.
   void check_in_place() const;
   Connection(const Connection&) = delete;
   Connection& operator=(const Connection&) = delete;
 
   [[nodiscard]] Statement prepare(std::string_view sql) { return {*this, sql}; }
-  /// One or more statements without parameters.
+  /// Executes one or more statements without parameters.
   void execute(const char* sql);
-  /// Turns write-ahead logging on, in the file, for everyone.
+  /// Turns on write-ahead logging in the file, for all processes.
   void use_write_ahead_log();
-  /// The one value of a query such as a PRAGMA.
+  /// The single value that a query returns, such as a PRAGMA.
   [[nodiscard]] std::int64_t value(std::string_view sql);
   [[nodiscard]] std::int64_t last_row_id() const;
   [[nodiscard]] int changes() const;  // rows that the last statement changed
   [[nodiscard]] const std::string& path() const { return path_; }
-  /// The bytes that a file of this database has.
+  /// The bytes of a file with this database.
   [[nodiscard]] std::string serialized() const;
   [[noreturn]] void fail() const;
 
@@ -105,11 +105,12 @@ class Connection {
   std::string path_;
   sqlite3* handle_ = nullptr;
   int busy_seconds_ = 0;
-  bool opening_ = true;  // the constructor runs
+  bool opening_ = true;  // in the constructor
 };
 
-/// Takes the write lock at once, so that what is read is what is changed; rolls back unless committed. One
-/// that only reads takes no lock, and sees one moment.
+/// A transaction, which rolls back unless committed. A write transaction takes the write lock at once, so
+/// that no other process changes what it has read. A read transaction takes no lock, and sees the database at
+/// one moment.
 class Transaction {
  public:
   enum class Intent { Read, Write };
@@ -124,7 +125,7 @@ class Transaction {
   bool open_ = true;
 };
 
-/// All reads while it lives see one moment of the database.
+/// During its lifetime, all reads see the database at one moment.
 class ReadTransaction {
  public:
   explicit ReadTransaction(Connection& connection) : connection_(connection) { connection.execute("BEGIN"); }

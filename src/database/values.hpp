@@ -1,4 +1,4 @@
-// Values as the tables hold them.
+// Conversions to values in the tables.
 #pragma once
 
 #include <fmt/core.h>
@@ -9,7 +9,7 @@
 
 namespace gpumux::database {
 
-/// SQLite has no other integers.
+/// The value as SQLite's only integer type, signed 64 bits.
 inline std::int64_t signed_value(std::uint64_t value) { return static_cast<std::int64_t>(value); }
 
 inline std::string utc_now() {

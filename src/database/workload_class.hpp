@@ -1,15 +1,16 @@
-// Classes of applications by what came of their isolated runs: compute intensive (C) or memory intensive (M).
-// A workload's class joins its applications', C+M. Experiments, reports and papers' columns all tell them
-// apart in this way.
+// Classes of applications by their isolated runs: compute intensive (C) or memory intensive (M). A workload's
+// class joins those of its applications, as in C+M. Experiments, reports and papers' columns all use these
+// classes.
 #pragma once
 
 namespace gpumux::database {
 
-/// More than this share of the SM cycles of its isolated run, in which the load/store units stall, makes an
-/// application memory intensive. Source: dai18 section 2.4.
+/// An application is memory intensive if LSU stalls take more than this share of the SM cycles of its
+/// isolated run. Source: dai18 section 2.4.
 inline constexpr double kMemoryStallShare = 0.2;
 
-/// 'M' or 'C', from an isolated run's stall cycles of all load/store units and its cycles times SMs.
+/// The class 'M' or 'C' of an application. `lsu_stall_cycles`: sum over all load/store units; `sm_cycles`:
+/// cycles of the run times SMs.
 [[nodiscard]] constexpr char application_class(double lsu_stall_cycles, double sm_cycles) {
   return lsu_stall_cycles > kMemoryStallShare * sm_cycles ? 'M' : 'C';
 }

@@ -1,4 +1,4 @@
-// Where a line of a channel lies: bank, row.
+// Maps a line of a channel to its bank and row.
 #pragma once
 
 #include <cstdint>
@@ -12,13 +12,15 @@
 
 namespace gpumux::dram {
 
-/// From the low end of the channel's line number: 256 B of a row, the bank group, the rest of the row,
-/// the bank within its group, the row. So a stream alternates between bank groups (column commands need
-/// CCD apart, not CCDL), keeps one row open in each, and opens its next rows in other banks while it still
-/// reads these. Rows then rotate the banks (permutation-based interleaving: Zhang, Zhu and Zhang, MICRO
-/// 2000), so that strides of a row's size do not stay in one bank. An application rotates them further:
-/// equal addresses of two applications lie in different banks. With dram.address_map: as its letters say, and
-/// rotated by the application alone.
+/// The default map takes from the channel's line number, lowest bits first: 256 B of a row, the bank group,
+/// the rest of the row, the bank within its group, the row. A stream thus alternates between bank groups
+/// (column commands then need a distance of CCD, not CCDL), keeps one row open in each group, and opens its
+/// next rows in other banks while it still reads the open ones.
+/// The row number rotates the banks, so that strides of a row's size do not stay in one bank
+/// (permutation-based interleaving: Zhang, Zhu and Zhang, MICRO 2000). The application rotates the banks
+/// further, so that equal addresses of two applications are in different banks.
+/// With dram.address_map, the letters of the map select bank and row, and only the
+/// application rotates the banks.
 class AddressMap {
  public:
   explicit AddressMap(const arch::DramConfig& config)
@@ -59,7 +61,8 @@ class AddressMap {
   }
 
  private:
-  static constexpr std::uint64_t kAppRotation = 5;  // odd, and no multiple of the usual group counts
+  static constexpr std::uint64_t kAppRotation = 5;  // odd, and not a multiple of the
+                                                    // usual numbers of bank groups
 
   [[nodiscard]] Place locate_mapped(std::uint64_t line, std::uint64_t app) const {
     const std::uint64_t number = bank_bits_.extract(line);

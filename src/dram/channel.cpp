@@ -1,4 +1,4 @@
-// The queue of requests, and what each bank offers of it.
+// The request queue of a DRAM channel, and the request that each bank offers for its next command.
 #include "dram/channel.hpp"
 
 #include <algorithm>
@@ -42,7 +42,7 @@ Channel::Channel(const arch::DramConfig& c, bool reads_by_sector)
       group_column_(c.bank_groups, 0),
       group_banks_(c.bank_groups, 0),
       row_offers_(c.banks) {
-  // Clocks per burst as a fraction: transfers per clock are taken in thousandths.
+  // Clocks per burst as a fraction. Transfers per clock are rounded to thousandths.
   const auto moved = static_cast<std::uint64_t>(std::llround(c.bus_bytes * c.transfers_per_clock * 1000));
   const std::uint64_t bytes = std::uint64_t{c.burst_bytes} * 1000;
   const std::uint64_t divisor = std::gcd(bytes, moved);
@@ -59,7 +59,7 @@ Channel::Channel(const arch::DramConfig& c, bool reads_by_sector)
         places_left_[mask][left] = static_cast<std::uint8_t>((left + per_sector - 1) / per_sector);
       continue;
     }
-    // Bursts go upwards, so the last ones are those of the upper sectors.
+    // A request moves its bursts in ascending order, so its last bursts are those of the upper sectors.
     unsigned sectors = 0;
     for (unsigned first = kSectorsPerLine; first > 0;) {
       first -= sectors_per_burst;
@@ -91,7 +91,7 @@ void Channel::push(const Request& request, Tick now) {
   Entry& e = entries_[index];
   free_ = e.next;
   ++size_;
-  // What is evicted of a line goes as one request: only fetches are the sectors' own.
+  // A line that is evicted is one request and takes one place. Only reads take a place per sector.
   const std::uint8_t bursts = bursts_[request.sectors];
   const std::uint8_t places =
       reads_by_sector_ && !request.write ? places_left_[request.sectors][bursts] : std::uint8_t{1};
@@ -133,10 +133,10 @@ void Channel::push(const Request& request, Tick now) {
     return;
   }
   if (!eligible(e) || (hit_banks_ & bit) != 0) return;
-  if ((want_banks_ & bit) == 0) {  // the bank's only request
+  if ((want_banks_ & bit) == 0) {  // no other eligible request waits for this bank
     select(place.bank, index);
     if (plan_ != Plan::Normal) {
-      if (now < refresh_due_) plan(now);  // it may be served before the refresh
+      if (now < refresh_due_) plan(now);  // the request may be served before the refresh
       return;
     }
     if (bank.hit != kNone) {
@@ -145,20 +145,22 @@ void Channel::push(const Request& request, Tick now) {
       plan_rows(now);
     }
     settle_plan(now);
-  } else if (!fcfs_ && bank.open_row == e.row) {  // spares the open row
+  } else if (!fcfs_ && bank.open_row == e.row) {  // the new request is for the open row: no precharge is
+                                                  // needed
     select(place.bank, index);
     plan(now);
   }
 }
 
-// An idle channel refreshes too, but nothing is seen of it until the next request.
+// Brings the refreshes of an empty channel up to date. An idle channel refreshes too, but the refreshes have
+// no visible effect until the next request, so they are simulated only then.
 void Channel::catch_up_refresh(Tick now) {
   while (refresh_due_ < now) {
     plan_refresh(std::max(last_ + 1, refresh_due_));
     if (next_ >= now) break;
     last_ = next_;
     issue_refresh_command();
-    // With all banks closed, refreshes follow each other undisturbed.
+    // With all banks closed, refreshes follow each other at distance REFI, so whole periods are skipped.
     if (open_banks_ == 0 && trace_ == nullptr && refresh_due_ + 2 * refi_ < now) {
       refresh_due_ += (now - refresh_due_) / refi_ * refi_ - refi_;
     }

@@ -1,4 +1,4 @@
-// Commands, and what each does to the timing of those after it.
+// Issues commands of a DRAM channel, and applies the effect of each command on the timing of later ones.
 #include <algorithm>
 #include <bit>
 
@@ -23,8 +23,9 @@ bool Channel::run(Tick limit, Completion& completion, bool each_place) {
   return false;
 }
 
-// Moves a burst of the bank's offer, `entry`: what that means for later commands of the bank and later
-// columns of the channel. Returns the first whole clock at which all its data has been moved.
+// Moves a burst of `entry`, the request that the bank offers. Updates the timing of later commands of the
+// bank and of later column commands of the channel. Returns the first whole clock at which all data of
+// the burst has been moved.
 [[gnu::always_inline]] inline Tick Channel::move_burst(Bank& bank, std::uint32_t index, Entry& entry,
                                                        Tick now) {
   const bool write = entry.write;
@@ -69,8 +70,8 @@ bool Channel::run(Tick limit, Completion& completion, bool each_place) {
   return end;
 }
 
-// Column commands as long as nothing else is due, until run() has something to tell: true then. They change
-// the timing of columns alone, so the next row command stays as chosen.
+// Issues column commands until another command is due or run() has something to report; true in the latter
+// case. Column commands only change the timing of column commands, so the next row command stays as chosen.
 bool Channel::issue_columns(Tick limit, Completion& completion) {
   const Tick stop = std::min({limit, row_tick_, refresh_due_});
   Tick now = column_tick_;
@@ -86,7 +87,8 @@ bool Channel::issue_columns(Tick limit, Completion& completion) {
       completion = {e.token, static_cast<std::uint8_t>(e.write ? 0 : e.sectors), end};
       const std::uint16_t next = e.next;
       remove(bank.hit, now);
-      // Another request for the open row is this bank's offer without a look at rows; else plan anew.
+      // If another request is for the open row, it becomes the bank's offer and row commands need not be
+      // reconsidered. Otherwise plan again.
       if (!next_hit(bank, index, next) || write_high_ > 0 || returns_ >= return_capacity_) {
         if (update_drain()) select_all();
         plan(now + 1);
@@ -95,14 +97,14 @@ bool Channel::issue_columns(Tick limit, Completion& completion) {
     } else {
       tell = free_places(e);
       if (tell) completion = {e.token, 0, end};
-      if (returns_ >= return_capacity_) {  // columns may have to wait for the return queue
+      if (returns_ >= return_capacity_) {  // column commands may have to wait for the return queue
         free_returns(now + 1);
         plan_columns(now + 1);
         settle_plan(last_ + 1);
         return tell;
       }
     }
-    // Both directions are past this clock.
+    // Both directions are past this clock, so the minimum is a valid lower bound.
     now = choose_column(std::min(read_, write_), read_, write_, index);
     if (tell || now >= stop) {
       column_tick_ = now;
@@ -114,7 +116,7 @@ bool Channel::issue_columns(Tick limit, Completion& completion) {
   }
 }
 
-// The command(s) of clock next(). True when run() has something to tell.
+// Issues the command(s) of clock next(). Returns true if run() has something to report.
 bool Channel::issue(Completion& completion) {
   const Tick now = next_;
   bool completed = false;
@@ -125,7 +127,7 @@ bool Channel::issue(Completion& completion) {
     const bool column = column_tick_ == now;
     const bool row = row_tick_ == now && (separate_row_bus_ || !column);
     if (!column && !fcfs_ && returns_ < return_capacity_) {
-      // Columns stay as chosen, but for one that the row command made possible.
+      // The chosen column command stays, unless the row command made an earlier one possible.
       issue_row(row_bank_, now);
       last_ = now;
       if ((hit_banks_ >> row_bank_ & 1U) != 0) consider_column(row_bank_, now + 1);
@@ -157,7 +159,7 @@ void Channel::issue_refresh_command() {
   refresh_due_ += refi_;
 }
 
-// True when the request is through.
+// Returns true if the request has moved its last burst.
 bool Channel::issue_column(std::uint32_t index, Tick now, Completion& completion, bool& room) {
   const std::uint16_t request = banks_[index].hit;
   Entry& e = entries_[request];
@@ -201,7 +203,7 @@ void Channel::activate(Bank& bank, std::uint32_t index, Tick now) {
   if (faw_ > 0) activate_ = std::max(activate_, activations_[activation_] + faw_);
   if (ledger_) [[unlikely]]
     note_activation(index, wanted.app, now);
-  // What the row was opened for is the bank's oldest request.
+  // The row was opened for bank.want, the bank's oldest request.
   const std::uint64_t bit = std::uint64_t{1} << index;
   want_banks_ &= ~bit;
   rows_added_ &= ~bit;
@@ -214,7 +216,7 @@ void Channel::activate(Bank& bank, std::uint32_t index, Tick now) {
 void Channel::precharge(Bank& bank, std::uint32_t index, Tick now) {
   record(now, CommandKind::Precharge, index, 0);
   bank.open_row = kClosed;
-  if (refi_ > 0 || write_high_ > 0) {  // else no read lacks bursts
+  if (refi_ > 0 || write_high_ > 0) {  // otherwise rows are never closed while a read has bursts left
     for (std::uint16_t i = bank.head; i != kNone; i = entries_[i].next) {
       if (entries_[i].started) bank.begun = i;
     }

@@ -43,7 +43,7 @@ void Channel::note_activation(std::uint32_t index, AppId opener, Tick now) {
       for (std::uint32_t app = 0; app < ledger.apps; ++app) waits.before[app] = bank.apps[app].held;
       continue;
     }
-    if (waits.open) continue;  // as before, after a refresh
+    if (waits.open) continue;  // the row was open when the request arrived and is open again after a refresh
     if (!waits.charged) {
       auto& pairs = ledger.pairs[entry.app];
       for (std::uint32_t app = 0; app < ledger.apps; ++app)

@@ -1,4 +1,4 @@
-// The choice of the next command and its clock.
+// Chooses the next command of a DRAM channel and its clock.
 #include <algorithm>
 #include <bit>
 
@@ -8,7 +8,8 @@ namespace gpumux::dram {
 
 void Channel::release_return(Tick at) {
   const bool was_full = returns_ >= return_capacity_;
-  // In order of time: two slices' fill ports may take data in another order than it came.
+  // The ring is kept in order of time, because the fill ports of two slices may take data in
+  // another order than it arrived.
   std::uint32_t place = release_count_++;
   const auto slot = [&](std::uint32_t i) -> Tick& {
     const std::uint32_t n = release_head_ + i;
@@ -16,7 +17,7 @@ void Channel::release_return(Tick at) {
   };
   for (; place > 0 && slot(place - 1) > at; --place) slot(place) = slot(place - 1);
   slot(place) = at;
-  if (was_full) plan(std::max(last_ + 1, Tick{0}));  // perhaps a command before the refresh
+  if (was_full) plan(std::max(last_ + 1, Tick{0}));  // a command may now be possible before the refresh
 }
 
 void Channel::plan(Tick base) {
@@ -82,7 +83,7 @@ void Channel::consider_column(std::uint32_t index, Tick base) {
   if (fcfs_ && bank.hit != oldest_eligible()) return;
   Tick at = std::max({earliest_column(bank), bank.hit_is_write ? write_ : read_, base});
   if (returns_ >= return_capacity_ && !bank.hit_is_write && !entries_[bank.hit].started) {
-    if (release_count_ == 0) return;  // release_return() plans anew
+    if (release_count_ == 0) return;  // release_return() will plan again
     at = std::max(at, return_release_[release_head_]);
   }
   if (at < column_tick_ || (at == column_tick_ && bank.hit_age < column_age_)) {

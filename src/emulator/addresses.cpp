@@ -18,7 +18,7 @@ void finish(Addresses& a, LaneMask lanes) {
   if (lanes != kAllLanes) {
     for (u32 i = 0; i < kWarpSize; ++i) a.at[i] = (lanes & (1U << i)) != 0 ? a.at[i] : first;
   }
-  // Far strides, with which addresses could go around all 64 bits, are not worth the care.
+  // Larger strides do not count as regular, because addresses could wrap around 64 bits.
   constexpr u64 kFar = u64{1} << 40U;
   const u64 stride = a.at[1] - a.at[0];
   u64 irregular = (a.at[2] - a.at[1]) ^ stride;
@@ -69,7 +69,7 @@ void find_fault(const Addresses& addresses, const Warp& warp, LaneMask lanes, u3
   }
 }
 
-/// Lines of an access in the order of their first lane, found by hashing.
+/// The lines of an access in the order of their first lane, found by hashing.
 class LineSet {
  public:
   explicit LineSet(u64* words) : words_(words) { std::memset(slot_, 0, sizeof(slot_)); }
@@ -97,7 +97,7 @@ class LineSet {
 
 u32 sector_bit(u64 address) { return 1U << ((address / kSectorBytes) % kSectorsPerLine); }
 
-/// Bits of the sectors from that of the first byte to that of the last, inside one line.
+/// Mask of the sectors from that of byte `first` to that of byte `last`, in one line.
 u32 sector_range(u64 first, u64 last) {
   const u32 from = static_cast<u32>((first / kSectorBytes) % kSectorsPerLine);
   const u32 to = static_cast<u32>((last / kSectorBytes) % kSectorsPerLine);
@@ -259,7 +259,7 @@ void record_local(Warp& warp, const Addresses& addresses, LaneMask lanes, u32 by
   MemHeader header;
   header.where = MemHeader::Where::Local;
   u32 count = 0;
-  if (addresses.uniform()) {  // the same word of every lane, as spilled registers are
+  if (addresses.uniform()) {  // all lanes have the same word, as for spilled registers
     u32 sectors = 0;
     for (u32 sector = 0; sector < 4; ++sector)
       sectors |= ((lanes >> (8 * sector)) & 0xffU) != 0 ? 1U << sector : 0;
@@ -269,7 +269,7 @@ void record_local(Warp& warp, const Addresses& addresses, LaneMask lanes, u32 by
     }
   }
   for (u32 step = count; step < steps; ++step) {
-    // Frames of one function: the words are nearly always the same in all lanes.
+    // In frames of one function, all lanes nearly always have the same words.
     const u32 begin = count;
     for (LaneMask rest = lanes; rest != 0; rest &= rest - 1) {
       const u32 lane = static_cast<u32>(std::countr_zero(rest));
@@ -314,7 +314,7 @@ void record_constant(Warp& warp, const Addresses& addresses, LaneMask lanes, u32
   header.where = MemHeader::Where::Constant;
   header.transactions = static_cast<u16>(lines_of(addresses, lanes, bytes, words));
   header.shared_passes = static_cast<u16>(distinct);
-  // Banks begin at a line's first byte, so the sectors stay.
+  // A bank starts at a line's first byte, so sectors do not change.
   for (u32 i = 0; i < header.transactions; ++i) words[i] += (bank / kLineBytes) << Transaction::kLineShift;
   warp.buffer->keep(header);
 }

@@ -1,4 +1,4 @@
-// The addresses of one access, its checks, and its shape for the timing model.
+// The addresses of a memory access, its checks, and its record for the timing model.
 #pragma once
 
 #include <bit>
@@ -10,25 +10,25 @@
 
 namespace gpumux::emulator {
 
-/// The addresses of an access. Lanes that are not active repeat the address of the lowest active lane, so
-/// that loops over all 32 may read everywhere that the checks allow.
+/// The addresses of an access. Inactive lanes repeat the address of the lowest active lane, so that loops
+/// over all 32 lanes can read all addresses that were checked.
 struct Addresses {
   alignas(64) u64 at[kWarpSize];
-  u64 first = 0;         // of the lowest active lane
-  u64 spread = 0;        // the highest bit in which addresses differ, and any of those below
-  u64 bits = 0;          // its low bits tell the alignment
-  u64 stride = 0;        // of lanes 0 and 1
-  bool regular = false;  // so far is each from the one before
+  u64 first = 0;         // address of the lowest active lane
+  u64 spread = 0;        // has the highest bit in which addresses differ, and possibly lower bits
+  u64 bits = 0;          // only low bits are meaningful: alignment
+  u64 stride = 0;        // address of lane 1 - address of lane 0
+  bool regular = false;  // all adjacent lanes have this stride
 
   [[nodiscard]] bool uniform() const { return spread == 0; }
-  /// Lane i + 1 accesses the `bytes` behind those of lane i.
+  /// True if lane i + 1 accesses the `bytes` after those of lane i.
   [[nodiscard]] bool consecutive(u32 bytes) const { return regular && stride == bytes; }
   [[nodiscard]] bool aligned(u32 align) const { return (bits & (align - 1)) == 0; }
-  /// Not above the smallest address, and not below the largest: those that share the bits that all share.
+  /// Bounds from the common high bits: floor() is at most the smallest address, ceiling() at least the
+  /// largest.
   [[nodiscard]] u64 floor() const { return first & ~below(); }
   [[nodiscard]] u64 ceiling() const { return first | below(); }
-  /// The smallest address, and the largest, as signed numbers: addresses lie below 2^63 unless they are
-  /// wrong.
+  /// The smallest and the largest address as signed numbers. Valid addresses are below 2^63.
   [[nodiscard]] std::pair<u64, u64> bounds() const;
 
  private:
@@ -36,17 +36,18 @@ struct Addresses {
 };
 
 void make_addresses(Addresses& addresses, const Warp& warp, const Op& op, LaneMask lanes);
-/// Of addresses of `lanes` that the caller has put in `at`: the rest.
+/// Completes addresses whose `at` the caller has filled for `lanes`.
 void finish_addresses(Addresses& addresses, LaneMask lanes);
-/// Those that the 64-bit source `which` holds.
+/// Reads the addresses in the 64-bit source `which`.
 void read_addresses(Addresses& addresses, const Warp& warp, const Op& op, u32 which, LaneMask lanes);
 
 enum class AccessKind : std::uint8_t { Read, Write, Atomic };
 
-/// Turns addresses of the host, where its memory is mapped, into the device's.
+/// Converts host addresses in mapped memory to device addresses.
 void translate_host(Addresses& addresses, const Warp& warp, LaneMask lanes, u32 bytes);
-/// Throws SimulationFault for the first lane (in order) whose access is misaligned or out of bounds.
-/// `bytes` per lane, `align` of its address. Of check_global() the addresses are the device's afterwards.
+/// Throws SimulationFault for the first lane (in order) whose access is misaligned or out of bounds. `bytes`:
+/// size per lane. `align`: required alignment. check_global() also converts the addresses to device
+/// addresses.
 void check_global(Addresses& addresses, const Warp& warp, LaneMask lanes, u32 bytes, u32 align,
                   AccessKind kind);
 void check_bounded(const Addresses& addresses, const Warp& warp, LaneMask lanes, u32 bytes, u32 align,
@@ -57,27 +58,28 @@ void check_bounded(const Addresses& addresses, const Warp& warp, LaneMask lanes,
 void record_global(Warp& warp, const Addresses& addresses, LaneMask lanes, u32 bytes,
                    workload::MemHeader::Where where = workload::MemHeader::Where::Global);
 void record_atomic(Warp& warp, const Addresses& addresses, LaneMask lanes, u32 bytes);
-/// Turns lines of the program's addresses into those that caches see.
+/// Converts line numbers from the program's addresses to those that caches see.
 inline void as_cached(const Warp& warp, u64* words, u32 count) {
   const u64 distance = warp.block->memory().cached(0);
   if (distance == 0) return;
   for (u32 i = 0; i < count; ++i)
     words[i] += (distance / kLineBytes) << workload::Transaction::kLineShift;  // modulo 2^64
 }
-/// The same for local memory: word w of a warp's 32 lanes is one line.
+/// Appends the record of a local access. Word w of a warp's 32 lanes is one line.
 void record_local(Warp& warp, const Addresses& addresses, LaneMask lanes, u32 bytes);
-/// Shared memory: `atomic` lanes on the same bank are serialised even on the same word.
+/// Appends the record of a shared memory access. `atomic`: lanes with the same bank are serialised even for
+/// the same word.
 void record_shared(Warp& warp, const Addresses& addresses, LaneMask lanes, u32 bytes, bool atomic);
-/// Constant bank, or the kernel's parameters, that lies at `bank` for the caches: as many passes as
-/// distinct addresses, and the lines that they touch.
+/// Appends the record of an access to a constant bank, or to the kernel's parameters. `bank`: its address for
+/// the caches. There is one pass per distinct address.
 void record_constant(Warp& warp, const Addresses& addresses, LaneMask lanes, u32 bytes, Address bank);
 
-/// Host pointer to byte `offset` of a lane's local memory: 32 lanes interleaved by words.
+/// Host pointer to byte `offset` of a lane's local memory. Words of 32 lanes are interleaved.
 inline std::byte* local_byte(u32* words, u32 lane, u64 offset) {
   return reinterpret_cast<std::byte*>(words + (offset >> 2U) * kWarpSize + lane) + (offset & 3U);
 }
 
-/// Moves up to 16 bytes between a lane's local memory and a buffer, word by word.
+/// Copies up to 16 bytes from a lane's local memory, word by word.
 inline void read_local(u32* words, u32 lane, u64 offset, void* to, u32 bytes) {
   auto* out = static_cast<std::byte*>(to);
   if (bytes <= 4) {
@@ -95,10 +97,11 @@ inline void write_local(u32* words, u32 lane, u64 offset, const void* from, u32 
   for (u32 i = 0; i < bytes; i += 4) std::memcpy(local_byte(words, lane, offset + i), in + i, 4);
 }
 
-/// The lanes of a generic access by the space that each one's address lies in, and the addresses within.
+/// Divides the lanes of a generic access by space.
 struct GenericParts {
   Addresses part;
-  /// Fills `part` with the lanes of `space`; returns their mask.
+  /// Fills `part` with the lanes whose address is in `space`, with addresses relative to the space. Returns
+  /// their mask.
   LaneMask select(const Addresses& all, LaneMask lanes, isa::Space space);
 };
 

@@ -1,6 +1,6 @@
-// f32 and f64 arithmetic. Round to nearest is the host's own arithmetic in vector loops; so are the directed
-// modes of f32, by stepping; those of f64 and of quotients and roots set the host's rounding mode and go lane
-// by lane. All are exact.
+// f32 and f64 arithmetic. All results are exactly rounded. Round to nearest uses the host's arithmetic in
+// vector loops. The directed modes of f32 use vector loops, too, and step the nearest result. Directed f64,
+// quotients and roots set the host's rounding mode and work lane by lane.
 
 #include <cmath>
 
@@ -56,7 +56,8 @@ inline T evaluate(T a, T b, T c) {
   return finish<Kind, T, Ftz, Sat>(compute<Kind, T>(a, b, c), a, b, c);
 }
 
-/// f64: which NaN results is found out afterwards, where there is one, so that the loop is of vectors.
+/// f64 in round to nearest. NaN results are corrected in a separate pass, only if there are any, so that the
+/// loop vectorises.
 template <Operation Kind>
 void nearest_f64(Warp& warp, const Op& op, LaneMask lanes) {
   auto* d = warp.dst<u64>(op);
@@ -141,9 +142,9 @@ inline float step_up(float x) {
   return std::bit_cast<float>(x > 0.0F ? bits + 1 : (x < 0.0F ? bits - 1 : 0x00000001U));
 }
 
-/// Directed f32 without the host's rounding mode, so that it vectorises: the exact result is sum + error in
-/// doubles (a product of two floats is exact), and the nearest float is stepped once when it lies on the
-/// wrong side of it. The difference to the nearest float is exact, too.
+/// Directed f32 without the host's rounding mode, so that the loop vectorises. The exact result is sum +
+/// error in doubles, since a product of two floats is exact. The nearest float is stepped once if it is on
+/// the wrong side of the result. Its difference to the sum is exact, too.
 template <Operation Kind, isa::Rounding Mode>
 float evaluate_directed(float a, float b, float c) {
   double sum = static_cast<double>(a) * static_cast<double>(b);
@@ -160,7 +161,7 @@ float evaluate_directed(float a, float b, float c) {
       result = sum == 0.0 && (std::signbit(x) || std::signbit(y)) ? -0.0F : result;
     }
   }
-  const double side = static_cast<double>(result) - sum;  // NaN where all is infinite: no step
+  const double side = static_cast<double>(result) - sum;  // NaN if both are infinite: no step
   const bool above = side > error;
   const bool below = side < error;
   if constexpr (Mode == isa::Rounding::RM) result = above ? step_down(result) : result;
@@ -219,7 +220,7 @@ Handler select_fma(const Instruction& inst) {
   }
 }
 
-// abs and neg change the sign bit alone; .ftz flushes; a NaN of f32 becomes the canonical one.
+// abs and neg change only the sign bit. .ftz flushes. A NaN of f32 becomes the canonical NaN.
 template <bool Negate, bool Ftz>
 float sign_f32(float a) {
   if constexpr (Ftz) a = flush(a);
@@ -260,7 +261,7 @@ Handler select_extreme(const Instruction& inst) {
   return inst.ftz ? extreme<ViewF32, Max, false, true>() : extreme<ViewF32, Max, false, false>();
 }
 
-// The sign of a on the magnitude of b.
+// The magnitude of b with the sign of a.
 Handler select_copysign(const Instruction& inst) {
   if (inst.type == Type::F32) {
     return &map2<ViewU32, ViewU32, ViewU32,
@@ -306,7 +307,7 @@ Handler select_float(const Instruction& inst) {
     case Opcode::Div: return select_operation<Operation::Div>(inst);
     case Opcode::Sqrt: return select_operation<Operation::Sqrt>(inst);
     case Opcode::Rcp:
-      if (inst.type == Type::F64 && inst.approx) return nullptr;  // see special_function.cpp
+      if (inst.type == Type::F64 && inst.approx) return nullptr;  // in special_function.cpp
       return select_operation<Operation::Rcp>(inst);
     case Opcode::Abs:
     case Opcode::Neg: return select_sign(inst);

@@ -1,4 +1,4 @@
-// f16, f16x2, bf16 and bf16x2 arithmetic. Every result is rounded once, to nearest even.
+// f16, f16x2, bf16 and bf16x2 arithmetic. Each result is rounded once, to nearest even.
 
 #include "emulator/half.hpp"
 #include "emulator/lanes.hpp"
@@ -35,7 +35,7 @@ u32 clamp(u32 bits) {
   return x < 1.0F ? bits : kOne;
 }
 
-/// Those that do not round; `nan`: a NaN operand gives NaN.
+/// Operations that do not round. `nan`: a NaN operand gives NaN.
 template <bool Bfloat, Opcode Kind>
 u32 compute(u32 a_bits, u32 b_bits, const Modifiers& m) {
   if (m.ftz) {
@@ -55,9 +55,9 @@ u32 compute(u32 a_bits, u32 b_bits, const Modifiers& m) {
   return result;
 }
 
-// Those that round: whole rows, in vectors.
+// Operations that round: whole rows as vectors.
 
-/// The halves of a row from bit `shift` on.
+/// Converts the halves at bit `shift` of a row to f32.
 template <bool Bfloat>
 void widen_row(const u32* from, u32 shift, bool ftz, float* to) {
   alignas(64) u32 flushed[kWarpSize];
@@ -111,10 +111,10 @@ T of_two(T a, T b) {
   return a * b;
 }
 
-/// Rounded once. The sum, difference or product of two halves rounded to f32 (of two bfloats to f64) keeps
-/// more than twice the bits and two, so that rounding again is safe. Of fma the product is exact as a double.
-/// The sum of halves is, too, wherever it comes near the middle of two halves, since there no operand reaches
-/// more than 53 bits below the sum; that of bfloats is rounded to odd.
+/// Computes a row, rounded once. The sum, difference or product of two halves in f32 (of two bfloats in f64)
+/// has at least twice the result's bits plus two, so the second rounding is harmless. For fma, the product is
+/// exact in double. The sum of halves is exact wherever it is near the midpoint of two halves, since then no
+/// operand reaches more than 53 bits below the sum. The sum of bfloats is rounded to odd.
 template <bool Bfloat, Opcode Kind>
 void compute_row(const float* a, const float* b, const float* c, u32* result) {
   alignas(64) float narrow[kWarpSize];
@@ -138,7 +138,7 @@ void compute_row(const float* a, const float* b, const float* c, u32* result) {
   for (u32 i = 0; i < kWarpSize; ++i)
     narrow[i] = static_cast<float>(is_nan(wide[i]) || std::isinf(wide[i]) ? wide[i] : odd24(wide[i]));
   narrow_row<Bfloat>(narrow, result);
-  if constexpr (Bfloat) {  // subnormal floats do not hold what odd24() keeps
+  if constexpr (Bfloat) {  // subnormal floats cannot hold the bits that odd24() keeps
     u32 small = 0;
     for (u32 i = 0; i < kWarpSize; ++i) small |= std::fabs(wide[i]) < 0x1p-126 && wide[i] != 0 ? 1U : 0U;
     if (small == 0) return;

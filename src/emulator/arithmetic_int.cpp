@@ -21,7 +21,7 @@ __extension__ using i128 = __int128;
 constexpr u64 mul_hi_u64(u64 a, u64 b) { return static_cast<u64>((static_cast<u128>(a) * b) >> 64U); }
 constexpr i64 mul_hi_s64(i64 a, i64 b) { return static_cast<i64>((static_cast<i128>(a) * b) >> 64U); }
 
-// Wrapping arithmetic is done unsigned: the bits are those of the signed operation.
+// Wrapping arithmetic uses unsigned types, whose bits are the same as those of the signed operation.
 template <class V>
 Handler add_sub(Opcode op) {
   using T = typename V::Value;
@@ -36,8 +36,8 @@ Handler multiply_low(Opcode op) {
   return &map3<V, V, V, V, ([](T a, T b, T c) -> T { return a * b + c; })>;
 }
 
-// d and carry-out of a + b + carry-in, and of a - b as a + ~b + carry-in: so the flag says that there is no
-// borrow, as on hardware, where PTX's manual calls it the borrow. nvcc's 128-bit division adds it with addc.
+// d and carry-out of a + b + carry-in, and of a - b as a + ~b + carry-in. So the flag means "no borrow", as
+// on hardware, although PTX's manual calls it the borrow. nvcc's 128-bit division adds this flag with addc.
 template <class T, bool Subtract>
 void add_carry(Warp& warp, const Op& op, LaneMask lanes) {
   auto* d = warp.dst<T>(op);
@@ -56,7 +56,7 @@ void add_carry(Warp& warp, const Op& op, LaneMask lanes) {
   if (op.inst->carry_out) warp.set_pred(op.pred_dst[0], out, lanes);
 }
 
-// mad.{lo,hi}.cc and madc: the carry is that of the last addition.
+// mad.{lo,hi}.cc and madc: the carry is that of the final addition.
 template <class T, bool High>
 void mad_carry(Warp& warp, const Op& op, LaneMask lanes) {
   auto* d = warp.dst<T>(op);
@@ -204,7 +204,7 @@ Handler select_wide(const Instruction& inst) {
 
 constexpr i64 extend24(i32 a) { return static_cast<i32>(static_cast<u32>(a) << 8U) >> 8U; }
 
-// 24-bit operands are sign- or zero-extended; .lo takes bits 31..0 of the 48-bit product, .hi 47..16.
+// 24-bit operands are sign- or zero-extended. .lo takes bits 31..0 of the 48-bit product, .hi bits 47..16.
 Handler select_24(const Instruction& inst) {
   const bool mad = inst.op == Opcode::Mad24;
   const bool high = (inst.shift & 1U) != 0;
@@ -247,8 +247,7 @@ template <class V>
 Handler divide(Opcode op) {
   using T = typename V::Value;
   using U = std::make_unsigned_t<T>;
-  // Division by zero gives all ones, as the code that ptxas emits does; the one overflowing quotient
-  // wraps.
+  // Division by zero gives all ones, as in the code that ptxas emits. The only overflowing quotient wraps.
   if (op == Opcode::Div) {
     return &map2<V, V, V, ([](T a, T b) -> T {
                    if (b == 0) return kAllOnes<T>;
@@ -307,7 +306,7 @@ Handler select_by_view(const Instruction& inst) {
   }
 }
 
-// d = a + (b << shift); 64-bit with a 32-bit b that is extended, or both at the width of d.
+// d = a + (b << shift): 64-bit with an extended 32-bit b, or both at the width of d.
 Handler select_lea(const Instruction& inst) {
   if (isa::width_bits(inst.type) == 32) {
     return [](Warp& warp, const Op& op, LaneMask lanes) {

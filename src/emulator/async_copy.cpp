@@ -1,6 +1,6 @@
-// Copies from global to shared memory without registers (cp.async). They are performed at once: a program may
-// look at their destination, and change their source, only after it has waited for them. What the wait costs
-// is the timing model's (sm/async_copies.hpp).
+// Copies from global to shared memory without registers (cp.async). Copies are performed at once, which a
+// program cannot observe: it may read their destination and change their source only after it has waited for
+// them. The timing model computes the duration of the wait (sm/async_copies.hpp).
 #include <fmt/core.h>
 
 #include "emulator/addresses.hpp"
@@ -39,7 +39,7 @@ void copy(Warp& warp, const Op& op, LaneMask lanes) {
     read_addresses(from, warp, op, 1, reading);
     translate_host(from, warp, reading, 1);
   }
-  for (LaneMask rest = reading; rest != 0;) {  // nearly always all lanes read the same number of bytes
+  for (LaneMask rest = reading; rest != 0;) {  // nearly always, all lanes read the same number of bytes
     const u32 count = wanted[std::countr_zero(rest)];
     LaneMask alike = 0;
     for (LaneMask left = rest; left != 0; left &= left - 1) {
@@ -54,10 +54,10 @@ void copy(Warp& warp, const Op& op, LaneMask lanes) {
   if (reading != 0) {
     record_global(warp, from, reading, bytes);
   } else {
-    record_shared(warp, to, lanes, bytes, false);  // zeros alone
+    record_shared(warp, to, lanes, bytes, false);  // writes only zeros
   }
   const workload::DeviceMemory& memory = warp.block->memory();
-  for (LaneMask rest = lanes; rest != 0; rest &= rest - 1) {  // the highest lane wins
+  for (LaneMask rest = lanes; rest != 0; rest &= rest - 1) {  // in lane order: the highest lane wins
     const u32 lane = static_cast<u32>(std::countr_zero(rest));
     std::byte* const at = warp.block->shared() + to.at[lane];
     if (wanted[lane] != 0) std::memcpy(at, memory.host(from.at[lane]), wanted[lane]);

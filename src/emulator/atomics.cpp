@@ -1,5 +1,5 @@
-// Atomics and reductions. The lanes of a warp perform theirs one after the other, lane 0 first; warps
-// never interleave inside an instruction.
+// Atomics and reductions. The lanes of a warp perform their operations one after the other, lane 0 first.
+// Warps never interleave inside an instruction.
 #include "emulator/addresses.hpp"
 #include "emulator/float_math.hpp"
 #include "emulator/half.hpp"
@@ -42,7 +42,7 @@ u32 add_half(u32 a, u32 b) {
   return float_to_half(half_to_float(a) + half_to_float(b));
 }
 
-/// The new value in memory; all values as raw bits of the access's width.
+/// The new value in memory. All values are raw bits of the access's width.
 u64 combine(const Instruction& inst, u64 old, u64 b, u64 c, bool flush_subnormals) {
   if (inst.atomic == AtomicOp::Cas) return old == b ? c : old;
   if (inst.atomic == AtomicOp::Exch) return b;
@@ -88,12 +88,12 @@ u64 source_bits(const Warp& warp, const Op& op, u32 which, u32 lane, u32 bytes) 
   return bytes == 8 ? warp.src<u64>(op, which)[lane] : warp.src<u32>(op, which)[lane];
 }
 
-/// Where its value is among the sources: behind the address, or the coordinates on a surface.
+/// Index of the source with the operand: after the address, or after the coordinates of a surface.
 u32 value_source(const Instruction& inst) {
   return inst.op == Opcode::SurfRed ? 1 + isa::coordinates(inst.geometry) : 1;
 }
 
-/// `lanes` perform their operations at `origin + address`, on words of `bytes`.
+/// Performs the operations of `lanes` at host address `origin + address`, on words of `bytes`.
 template <u32 bytes>
 void perform(Warp& warp, const Op& op, const Addresses& a, LaneMask lanes, std::uintptr_t origin,
              bool in_global) {

@@ -1,4 +1,4 @@
-// Logic, shifts and bit manipulation, and the dot products of bytes and half-words.
+// Logic, shifts, bit manipulation, and dot products of bytes and half-words.
 #include "emulator/lanes.hpp"
 
 namespace gpumux::emulator {
@@ -60,7 +60,7 @@ void lop3(Warp& warp, const Op& op, LaneMask lanes) {
   const auto* a = warp.src<u32>(op, 0);
   const auto* b = warp.src<u32>(op, 1);
   const auto* c = warp.src<u32>(op, 2);
-  u32 term[8];  // all ones where the table has a 1 for the inputs a b c = the term's number
+  u32 term[8];  // term k: all ones if the table has a 1 for inputs a b c = k
   for (u32 k = 0; k < 8; ++k) term[k] = (op.param >> k) & 1U ? ~0U : 0U;
   alignas(64) u32 result[kWarpSize];
   for (u32 i = 0; i < kWarpSize; ++i) {
@@ -73,7 +73,7 @@ void lop3(Warp& warp, const Op& op, LaneMask lanes) {
   merge(d, result, lanes);
 }
 
-// The shift amount is a u32; amounts above the width act like the width.
+// The shift amount is a u32. Amounts above the width act like the width.
 Handler select_shift(const Instruction& inst) {
   const bool left = inst.op == Opcode::Shl;
   const bool arithmetic = isa::is_signed(inst.type);
@@ -97,8 +97,7 @@ Handler select_shift(const Instruction& inst) {
   }
 }
 
-// The funnel shift works on the 64-bit value b:a (a the lower half), here in halves, whose shifts are
-// vectors'.
+// The funnel shift of the 64-bit value b:a (a the lower half), in 32-bit operations that vectorise.
 constexpr u32 funnel_right(u32 a, u32 b, u32 by) { return (a >> by) | ((b << 1U) << (31U - by)); }
 constexpr u32 funnel_left(u32 a, u32 b, u32 by) { return (b << by) | ((a >> 1U) >> (31U - by)); }
 
@@ -140,7 +139,7 @@ constexpr u32 prmt_selector(u32 mode, u32 c) {
   return selector;
 }
 
-/// One selector for all lanes: byte by byte.
+/// prmt with the same selector in all lanes, byte by byte.
 void prmt_alike(Warp& warp, const Op& op, LaneMask lanes) {
   const u32 selector = warp.src<u32>(op, 2)[0];
   alignas(64) u32 result[kWarpSize] = {};
@@ -193,7 +192,7 @@ Handler select_count(const Instruction& inst) {
       return &map1<ViewU32, ViewU32, ([](u32 a) { return static_cast<u32>(std::countl_zero(a)); })>;
     default: break;
   }
-  // bfind: for signed types the highest bit that differs from the sign; shiftamt counts from the top.
+  // bfind: for signed types, the highest bit that differs from the sign. shiftamt counts from the top.
   const bool amount = (inst.shift & 1U) != 0;
   switch (inst.type) {
     case Type::U32:
@@ -237,7 +236,7 @@ constexpr T reverse_bits(T value) {
   return result;
 }
 
-// Bits [pos, pos + len) of a, above them the sign (that of the field's top bit, clipped at the word's).
+// Bits [pos, pos + len) of a, extended by the sign: the field's top bit, clipped to the word.
 template <class T, bool Signed>
 constexpr T extract_field(T a, u32 b, u32 c) {
   constexpr u32 kTop = sizeof(T) * 8 - 1;
@@ -304,7 +303,7 @@ Handler select_field(const Instruction& inst) {
                ([](u32 a, u32 b, u32 c) { return extract_field<u32, false>(a, b, c); })>;
 }
 
-// dp4a: four byte products added to c. dp2a: two half-words of a by the lower or upper two bytes of b.
+// dp4a: four byte products added to c. dp2a: two half-words of a times the lower or upper two bytes of b.
 template <bool SignedA, bool SignedB>
 constexpr u32 dot4(u32 a, u32 b, u32 c) {
   for (u32 k = 0; k < 4; ++k) {
@@ -340,7 +339,7 @@ Handler dot(const Instruction& inst) {
                ([](u32 a, u32 b, u32 c) { return dot2<SignedA, SignedB, false>(a, b, c); })>;
 }
 
-// `type` is the type of a, `type2` that of b.
+// `type` is the type of a, `type2` the type of b.
 Handler select_dot(const Instruction& inst) {
   const bool signed_a = isa::is_signed(inst.type);
   const bool signed_b = inst.type2 == Type::None ? signed_a : isa::is_signed(inst.type2);

@@ -15,23 +15,25 @@
 namespace gpumux::emulator {
 namespace {
 
-/// Warp instructions that a warp gets at a time: amortises the cost of a call.
+/// Minimum number of warp instructions per call, which amortises the cost of a call.
 constexpr std::uint32_t kChunk = 192;
-/// A warp that others wait for at a barrier is run ahead of its consumption by at most this many records
-/// per refill: it bounds the buffers, and a warp that spins on another block cannot hold up the call.
+/// Limit in records for running warps ahead of their consumption when another warp waits for them at a
+/// barrier. The limit bounds the buffers, and prevents a warp that spins on another block from blocking the
+/// refill.
 constexpr std::uint32_t kAhead = 512;
-/// Where warps meet at barriers alone (Program::warps_apart), one gets so many records, in so many words for
-/// memory, when it has less than half: an SM stops for each refill.
+/// Programs whose warps meet only at barriers (Program::warps_apart): a stream with less than half of these
+/// records, or of these words of memory, is refilled to this depth, because each refill stops an SM.
 constexpr std::uint32_t kDeep = 512;
 constexpr std::uint32_t kDeepWords = 2048;
-/// And up to a barrier so many of either: a warp that waits there is not to lack its next record when it
-/// opens.
+/// Depth in records, or in words, up to a barrier in such programs. Warps that wait at the barrier must find
+/// their next record when it opens.
 constexpr std::uint32_t kDeepToBarrier = 4096;
 constexpr std::size_t kRowAlign = 64;
-/// A warp is watched for coming back to the same state after this many instructions, and again each time
-/// that number has doubled: rare enough to cost nothing, early enough to find `while (true);` soon.
+/// Number of instructions after which a warp is first tested for repeating the same state. The next test
+/// comes when the number has doubled. This is rare enough to cost nothing, and early enough to find `while
+/// (true);` soon.
 constexpr std::uint64_t kFirstWatch = 4096;
-/// For how many instructions it is watched: the longest loop that is recognised.
+/// Number of instructions of a test, and so of the longest loop that is recognised.
 constexpr std::uint32_t kWatched = 1024;
 
 }  // namespace
@@ -109,7 +111,7 @@ void Block::moved(SmId sm) {
 }
 
 Block::~Block() {
-  races_.reset();  // it ends in the launch, which may go with `launch_`
+  races_.reset();  // must be destroyed before `launch_`, to which it refers
   launch_->pool->give(std::move(storage_));
 }
 
@@ -145,8 +147,7 @@ void Block::check_stack(const Warp& warp, std::uint32_t lane) const {
   const auto depth =
       std::count_if(warp.paths.begin(), warp.paths.end(), [](const PathEntry& p) { return p.caller; });
   if (depth == 0 || !function.physical) return;
-  // The frame of the function that runs begins where the stack pointer, register 0 of kernels with calls,
-  // points.
+  // The frame of the running function starts at the stack pointer, register 0 in kernels with calls.
   const std::uint64_t size = std::uint64_t{launch_->local_words} * 4;
   std::uint32_t pointer = 0;
   std::memcpy(&pointer, warp.base[kRegisterRows] + launch_->program->registers_from + lane * 4, 4);
@@ -163,7 +164,7 @@ void Block::check_stack(const Warp& warp, std::uint32_t lane) const {
 
 namespace {
 
-/// "lane 3", "lanes 0, 2 and 8 to 31".
+/// The text of a lane mask: "lane 3", "lanes 0, 2 and 8 to 31".
 std::string lanes_text(LaneMask lanes) {
   std::vector<std::string> parts;
   for (std::uint32_t lane = 0; lane < kWarpSize;) {
@@ -184,7 +185,7 @@ std::string lanes_text(LaneMask lanes) {
 
 }  // namespace
 
-/// "; lane 0 waits for them at pc 12 (a.ptx:60)" of the lanes on other paths than the running one.
+/// The text of the lanes on other paths than the running one: "; lane 0 waits for them at pc 12 (a.ptx:60)".
 std::string Block::waiting_lanes(const Warp& warp) const {
   std::string text;
   LaneMask rest = warp.alive & ~warp.active;
@@ -201,7 +202,7 @@ std::string Block::waiting_lanes(const Warp& warp) const {
 std::string Block::watched_memory(Warp& warp) {
   Address loaded = 0;
   Address locked = 0;
-  try {  // the simulation is over: what this changes does not matter any more
+  try {  // the simulation has ended, so changes of state are harmless
     execute(warp, kWatched, [&](const Op& op, std::uint32_t pc, LaneMask active) {
       const isa::Opcode opcode = op.inst->op;
       const LaneMask lanes = active & warp.pred(op.guard);
@@ -238,7 +239,7 @@ std::string Block::whereabouts(std::uint32_t index) {
 
 namespace {
 
-/// A special register that is the same in all blocks.
+/// The value of a special register that is the same in all blocks.
 std::uint32_t launch_special(isa::Special special, const LaunchData& launch, std::uint32_t warp,
                              std::uint32_t lane) {
   const Dim3& grid = launch.config.grid;
@@ -258,7 +259,7 @@ std::uint32_t launch_special(isa::Special special, const LaunchData& launch, std
     case isa::Special::LaneId: return lane;
     case isa::Special::WarpId: return warp;
     case isa::Special::NwarpId: return 64;       // hardware warp slots of an SM
-    case isa::Special::NsmId: return 1U << 16U;  // ids are below it; the emulator knows no machine
+    case isa::Special::NsmId: return 1U << 16U;  // above all ids; the emulator knows no machine
     case isa::Special::GridId: return static_cast<std::uint32_t>(launch.grid_id);
     case isa::Special::LanemaskEq: return own;
     case isa::Special::LanemaskLe: return own | (own - 1);
@@ -315,8 +316,8 @@ void Block::fill_block_rows() {
 
 namespace {
 
-/// Whether what an instruction does to the warp's registers, predicates and paths follows from them alone.
-/// Stores do nothing to them.
+/// True if an instruction's effect on the warp's registers, predicates and paths depends only on them. Stores
+/// have no such effect.
 bool depends_on_warp_alone(const Op& op) {
   const isa::Instruction& inst = *op.inst;
   switch (inst.op) {
@@ -346,7 +347,7 @@ void Block::run(Warp& warp, std::uint32_t limit) {
   } catch (const KernelFault& fault) {
     if (launch_->module->errors == nullptr) throw;
     launch_->module->errors->end(fault.kind(), fault.what());
-    warp.buffer->publish(streams_[warp.index]);  // what execute() has moved, without what it executed
+    warp.buffer->publish(streams_[warp.index]);  // moved by execute(), without its instructions
     stop(warp);
   }
 }
@@ -385,8 +386,8 @@ void Block::run_up_to(Warp& warp, std::uint32_t limit) {
   execute(warp, limit, [](const Op&, std::uint32_t, LaneMask) { return true; });
 }
 
-// A warp that comes back to a state that it had, and has meanwhile read nothing but its own registers, will
-// do so for ever: nothing that others do can reach it.
+// Throws if the warp returns to an earlier state and has read only its own registers in the meantime. Such a
+// warp repeats forever, because nothing outside can affect it.
 void Block::watch_for_repetition(Warp& warp, std::uint32_t limit) {
   const Program& program = *launch_->program;
   const std::byte* const registers = warp.base[kRegisterRows] + program.registers_from;
@@ -457,7 +458,7 @@ void Block::let_others_run(const Warp& stuck) {
   bool someone_runs = false;
   const bool apart = launch_->program->warps_apart;
   const std::uint32_t ahead = apart ? kDeepToBarrier : kAhead;
-  const std::uint32_t chunk = apart ? kChunk : kAhead;  // buffers get room for all of it
+  const std::uint32_t chunk = apart ? kChunk : kAhead;  // buffers get room for a whole chunk
   for (std::uint32_t w = 0; w < launch_->warps; ++w) {
     Warp& other = storage_->warps[w];
     if (other.status != WarpStatus::Running) continue;

@@ -1,4 +1,4 @@
-// set and setp: comparisons of every type, joined with a predicate.
+// set and setp: comparisons of all types, combined with a predicate.
 #include "emulator/float_math.hpp"
 #include "emulator/half.hpp"
 #include "emulator/lanes.hpp"
@@ -12,7 +12,7 @@ using isa::Instruction;
 using isa::Opcode;
 using isa::Type;
 
-/// The lanes for which the comparison holds.
+/// A comparison. Returns the lanes for which it is true.
 using Test = LaneMask (*)(const Warp& warp, const Op& op);
 
 template <class V>
@@ -33,7 +33,7 @@ Test test_int(Compare compare) {
   }
 }
 
-// The u forms also hold when an operand is NaN.
+// The u forms are also true if an operand is NaN.
 template <class T, Compare C>
 bool float_test(T a, T b) {
   switch (C) {
@@ -97,7 +97,7 @@ struct PickF32Ftz {
   static constexpr Test test = &test_one<ViewF32, true, C>;
 };
 
-// f16 and bf16: which half of a pair is compared, and how it becomes f32.
+// f16 and bf16: selects the half of a pair and converts it to f32.
 template <bool Bfloat, bool Upper, Compare C>
 LaneMask test_half(const Warp& warp, const Op& op) {
   constexpr u32 kShift = Upper ? 16 : 0;
@@ -163,8 +163,8 @@ LaneMask join(LaneMask test, const Warp& warp, const Op& op) {
   return test;
 }
 
-/// The handler of setp for a test that is known when this is instantiated would multiply the code; one
-/// indirect call per warp instruction is cheap.
+/// The comparisons of a set or setp, as function pointers. Instantiating each handler for each comparison
+/// would multiply the code, and an indirect call per warp instruction is cheap.
 struct Tests {
   Test lower = nullptr;
   Test upper = nullptr;
@@ -193,7 +193,7 @@ void setp_any(Warp& warp, const Op& op, LaneMask lanes) {
   warp.set_pred(op.pred_dst[1], q, lanes);
 }
 
-// set: all ones (integers) or 1.0 (floats) where the test holds.
+// set: the result for true is all ones (integers) or 1.0 (floats).
 u32 true_value(Type type) {
   switch (type) {
     case Type::F32: return 0x3f800000U;
@@ -243,7 +243,7 @@ Handler setp_int(Compare compare) {
 }
 
 Handler select_setp(const Instruction& inst) {
-  // The frequent forms are one call; the rest look their tests up again.
+  // Frequent forms need only one call. All others look up their tests at execution.
   if (!inst.dst[1] && inst.type != Type::F16x2 && inst.type != Type::BF16x2) {
     if (inst.type == Type::S32) return setp_int<ViewS32>(inst.compare);
     if (inst.type == Type::U32 || inst.type == Type::B32) return setp_int<ViewU32>(inst.compare);

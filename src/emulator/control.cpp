@@ -1,4 +1,4 @@
-// Branches, calls, exits and barriers: the handlers that set the pc themselves.
+// Branches, calls, exits and barriers: handlers that set the pc themselves.
 #include <algorithm>
 
 #include <fmt/core.h>
@@ -32,8 +32,8 @@ using isa::kNoTarget;
 using isa::Opcode;
 using isa::Operand;
 
-/// The paths that a branch splits the warp into run one after the other up to `meet`, the highest of
-/// the list last. Lanes whose path begins at `meet` just wait there.
+/// One side of a branch. The sides run one after the other up to `meet`, the last of the list first. Lanes
+/// whose side starts at `meet` wait there.
 struct Side {
   std::uint32_t pc;
   LaneMask lanes;
@@ -43,7 +43,7 @@ void split(Warp& warp, const Side* sides, u32 count, std::uint32_t meet) {
     warp.paths.push_back({meet, warp.reconverge, warp.active, false});
     warp.reconverge = meet;
   }
-  // With meet == warp.reconverge the path below already waits there for these lanes.
+  // If meet == warp.reconverge, the path below already waits there for these lanes.
   bool running = false;
   for (u32 i = 0; i < count; ++i) {
     if (sides[i].lanes == 0 || (meet != kNoTarget && sides[i].pc == meet)) continue;
@@ -97,7 +97,7 @@ void call(Warp& warp, const Op& op, LaneMask lanes) {
     if (++warp.pc == warp.reconverge) warp.settle();
     return;
   }
-  constexpr std::size_t kDeepest = 65536;  // far beyond what a stack in local memory allows
+  constexpr std::size_t kDeepest = 65536;  // far beyond the depth that a stack in local memory permits
   const u32 first = static_cast<u32>(std::countr_zero(lanes));
   if (warp.paths.size() > kDeepest) warp.block->fault(warp, first, "stack overflow: calls nest too deeply");
   Side sides[kWarpSize];
@@ -182,7 +182,7 @@ void barrier(Warp& warp, const Op& op, LaneMask lanes) {
   warp.block->arrive(warp, id, count, op, lanes, inst.bar != BarMode::Arrive);
 }
 
-/// Lanes wait here for those that their masks name, which on other paths have yet to come.
+/// Lanes wait here for the lanes in their masks that are on other paths and have not arrived.
 void warp_barrier(Warp& warp, const Op& op, LaneMask lanes) {
   if (lanes != warp.alive && lanes != 0 && !warp.paths.empty()) {
     const auto* masks = warp.src<u32>(op, 0);

@@ -1,5 +1,5 @@
-// Conversions between number types. The common ones are vector loops; the rest take the exact path
-// bit by bit, lane by lane.
+// Conversions between number types. Common ones are vector loops. Others take the exact path, bit by bit and
+// lane by lane.
 
 #include <algorithm>
 #include <array>
@@ -45,7 +45,7 @@ u64 sign_extend(u64 bits, unsigned width) {
   return static_cast<u64>(static_cast<i64>(bits << unused) >> unused);
 }
 
-/// The integer part of a float as the mode says, clamped to the destination's range.
+/// A float rounded to an integer by `mode` and clamped to the destination's range.
 u64 float_to_int(Exact value, Type to, Rounding mode) {
   const unsigned width = isa::width_bits(to);
   const bool is_signed = isa::is_signed(to);
@@ -82,7 +82,7 @@ u64 flush_bits(u64 bits, const Format& format) {
   return (bits & exponent) == 0 ? bits & format.sign() : bits;
 }
 
-/// One value, any pair of types.
+/// Converts one value between any two types.
 u64 convert(u64 bits, const Instruction& inst) {
   const Type to = inst.type;
   const Type from = inst.type2;
@@ -106,7 +106,7 @@ u64 convert(u64 bits, const Instruction& inst) {
     value.negative = isa::is_signed(from) && (wide >> 63U) != 0;
     value.mantissa = value.negative ? u64{0} - wide : wide;
     u64 result = encode(value, *to_format, inst.rounding);
-    if (inst.sat) {  // [0, 1]
+    if (inst.sat) {  // clamps to [0, 1]
       const u64 one = encode(Exact{Exact::Kind::Finite, false, 1, 0}, *to_format, Rounding::RZ);
       result = value.negative ? 0 : (value.mantissa >= 1 ? one : 0);
     }
@@ -115,7 +115,7 @@ u64 convert(u64 bits, const Instruction& inst) {
   if (inst.ftz && from == Type::F32) bits = flush_bits(bits, kSingle);
   const Exact value = decompose(bits, *from_format);
   if (to_format == nullptr) {
-    // PTX: NaN becomes 0, but the top bit alone when the source is f64 or the destination has 64 bits.
+    // PTX: NaN becomes 0, or only the top bit if the source is f64 or the destination has 64 bits.
     if (value.kind == Exact::Kind::NotANumber && (from == Type::F64 || isa::width_bits(to) == 64)) {
       return u64{1} << (isa::width_bits(to) - 1);
     }
@@ -161,7 +161,7 @@ Handler select_general(const Instruction& inst) {
   return from_wide ? &general<u32, u64> : &general<u32, u32>;
 }
 
-// Integers: extend as the source's type says, then cut to the destination's width.
+// Integers: extended according to the source's type, then cut to the destination's width.
 template <class D, class From>
 Handler resize() {
   using T = typename D::Value;
@@ -214,21 +214,22 @@ Handler nearest_from_int(Type from) {
   }
 }
 
-/// Division of integers begins with a conversion that rounds up.
+/// Conversion of an integer to f32 with directed rounding. The code for integer division starts with one that
+/// rounds up.
 template <Rounding Mode, class T>
 u32 directed_single(T a) {
   const auto nearest = static_cast<float>(a);
   u32 bits = std::bit_cast<u32>(nearest);
   bool above = false;
   bool below = false;
-  if constexpr (sizeof(T) == 4) {  // doubles hold it
+  if constexpr (sizeof(T) == 4) {  // exact in double
     above = static_cast<double>(nearest) > static_cast<double>(a);
     below = static_cast<double>(nearest) < static_cast<double>(a);
   } else {
     above = nearest >= 0x1p64F || static_cast<T>(nearest) > a;
     below = nearest < 0x1p64F && static_cast<T>(nearest) < a;
   }
-  // Away from zero the bits grow; only 0 has none, and it is exact.
+  // Away from zero, the bits increase. Only 0 has no sign, and it is exact.
   const bool negative = (bits >> 31U) != 0;
   const bool down = above && (Mode == Rounding::RM || (Mode == Rounding::RZ && !negative));
   const bool up = below && (Mode == Rounding::RP || (Mode == Rounding::RZ && negative));
@@ -256,7 +257,7 @@ Handler directed_from_int(const Instruction& inst) {
   }
 }
 
-/// F as an integral value, clamped; NaN gives 0.
+/// A float rounded to an integral value and clamped. NaN gives 0.
 template <bool Ftz, Rounding Mode>
 i32 single_to_s32(float a) {
   float x = Ftz ? flush(a) : a;
@@ -277,7 +278,7 @@ T round_integral(T x) {
   return std::ceil(x);
 }
 
-/// Through a signed conversion of the value less 2^31, which doubles hold exactly.
+/// A float to u32 by double, with clamping. Doubles hold all values of u32 exactly.
 template <bool Ftz, Rounding Mode>
 u32 single_to_u32(float a) {
   const double x = static_cast<double>(round_integral<Mode>(Ftz ? flush(a) : a));
@@ -289,7 +290,7 @@ u32 single_to_u32(float a) {
 template <Rounding Mode>
 i32 double_to_s32(double a) {
   const double x = round_integral<Mode>(a);
-  const double low = x > -0x1p31 ? x : -0x1p31;  // NaN becomes the least, as PTX has it for f64
+  const double low = x > -0x1p31 ? x : -0x1p31;  // NaN becomes the smallest number, as PTX requires for f64
   return static_cast<i32>(low < 2147483647.0 ? low : 2147483647.0);
 }
 
@@ -326,7 +327,7 @@ Handler to_integral_f32(bool ftz) {
   return &map1<ViewF32, ViewF32, ([](float a) { return integral<Mode>(a); })>;
 }
 
-/// To an integer of 8 or 16 bits, clamped to its range.
+/// A float to an integer of 8 or 16 bits, clamped to its range.
 template <Rounding Mode, bool Ftz, i32 Low, i32 High>
 Handler to_range() {
   return &map1<ViewU32, ViewF32, ([](float a) {
@@ -392,7 +393,7 @@ Handler select_from_f32(const Instruction& inst) {
     return &map1<ViewF32, ViewF32, ([](float a) { return clamp01(a); })>;
   }
   if (inst.type == Type::F64 && !inst.sat) {
-    // A NaN keeps its payload, quieted.
+    // A NaN keeps its payload and becomes quiet.
     if (inst.ftz) return &map1<ViewF64, ViewF32, ([](float a) { return static_cast<double>(flush(a)); })>;
     return &map1<ViewF64, ViewF32, ([](float a) { return static_cast<double>(a); })>;
   }
@@ -470,7 +471,7 @@ void pack2_nearest(Warp& warp, const Op& op, LaneMask lanes) {
   merge(warp.dst<u32>(op), result, lanes);
 }
 
-// cvt.{rn,rz}.{f16x2,bf16x2}.f32 d, a, b: a in the upper half.
+// cvt.{rn,rz}.{f16x2,bf16x2}.f32 d, a, b, with a in the upper half.
 void pack2(Warp& warp, const Op& op, LaneMask lanes) {
   auto* d = warp.dst<u32>(op);
   const auto* a = warp.src<u32>(op, 0);
@@ -485,9 +486,9 @@ void pack2(Warp& warp, const Op& op, LaneMask lanes) {
   merge(d, result, lanes);
 }
 
-// tf32 and fp8, lane by lane. PTX: NaN gives 0x7fffffff and 0x7f; fp8 always saturates to its largest number.
+// tf32 and fp8, lane by lane. PTX: NaN gives 0x7fffffff and 0x7f. fp8 always saturates to its largest number.
 
-/// An f32 value with 10 bits of fraction.
+/// f32 rounded to tf32, which has 10 bits of fraction.
 u32 to_tensor_float(u32 bits, const Instruction& inst) {
   const Exact value = decompose(bits, kSingle);
   if (value.kind == Exact::Kind::NotANumber) return kNan32;
@@ -504,10 +505,10 @@ u32 to_fp8(float x, bool e4m3, bool relu) {
   if (is_nan(x)) return 0x7fU;
   const u32 bits = std::bit_cast<u32>(x);
   if (relu && (bits >> 31U) != 0) return 0;
-  const u32 cut = e4m3 ? 20 : 21;     // bits of the fraction that go
-  const u32 bias = e4m3 ? 120 : 112;  // of f32's exponent over fp8's
+  const u32 cut = e4m3 ? 20 : 21;     // bits of the fraction that are dropped
+  const u32 bias = e4m3 ? 120 : 112;  // exponent bias of f32 minus that of fp8
   const u32 magnitude = bits & 0x7fff'ffffU;
-  // Below the normal numbers, which begin at exponent 1, all are multiples of one quantum.
+  // Below the normal numbers, which start at exponent 1, all numbers are multiples of one quantum.
   u32 result = 0;
   if (magnitude >= (bias + 1) << 23U) {
     result =

@@ -1,5 +1,5 @@
-// Instructions -> executable operations: handlers are chosen, operands become row offsets, immediates and
-// kernel parameters become rows that a launch fills in.
+// Decoding of instructions to executable operations: selects handlers and converts operands to row offsets.
+// Immediates and kernel parameters become rows that a launch fills in.
 #include <algorithm>
 
 #include <fmt/core.h>
@@ -25,7 +25,7 @@ using isa::Type;
 
 constexpr std::uint32_t kSinkBytes = 2 * kRowBytes;
 
-/// Whether source `index` is read as 64 bits.
+/// True if source `index` is read as 64 bits.
 bool reads_wide(const Instruction& inst, std::size_t index) {
   const bool wide = isa::width_bits(inst.type) == 64;
   switch (inst.op) {
@@ -84,7 +84,7 @@ bool reads_wide(const Instruction& inst, std::size_t index) {
   }
 }
 
-/// Whether an immediate in this place stands for a predicate.
+/// True if an immediate in this place stands for a predicate.
 bool is_pred_immediate(const Instruction& inst, std::size_t index) {
   if (inst.src[index].kind != Operand::Kind::Imm) return false;
   switch (inst.op) {
@@ -103,8 +103,8 @@ bool is_pred_immediate(const Instruction& inst, std::size_t index) {
   }
 }
 
-/// Whether warps may by this learn, or show, how far they are, so that one may wait for another without a
-/// barrier.
+/// True for an instruction by which warps may learn or show their progress, so that one warp may wait for
+/// another without a barrier.
 bool reaches_others(const Instruction& inst) {
   switch (inst.op) {
     case Opcode::Ld:
@@ -113,7 +113,7 @@ bool reaches_others(const Instruction& inst) {
              inst.cache == isa::CacheOp::CV;
     case Opcode::Red: return inst.acquire_release;
     case Opcode::Mbarrier: return true;
-    case Opcode::Atom:  // what it returns
+    case Opcode::Atom:  // by its result
     case Opcode::Membar: return true;
     case Opcode::Syscall: return inst.service != isa::Service::AssertFail;
     default: return false;
@@ -239,7 +239,7 @@ class Decoder {
       case Operand::Kind::Imm: return constant(ConstantRow::From::Immediate, operand.imm, wide);
       case Operand::Kind::Special: {
         const SpecialRow* row = special_row(static_cast<Special>(operand.reg), wide);
-        return row == nullptr ? Source{} : row->place;  // clocks have none
+        return row == nullptr ? Source{} : row->place;  // clocks have no row
       }
       case Operand::Kind::Symbol: return constant(ConstantRow::From::Immediate, symbol_value(operand), wide);
       case Operand::Kind::Const:
@@ -252,9 +252,9 @@ class Decoder {
     return {};
   }
 
-  /// A physical pair has rows of its own beside those of its two halves: on the two sides of a branch one
-  /// register may be half of a pair for some lanes and a single register for others, and lanes lie at
-  /// different bytes of wide and narrow rows. Code never reads a pair by its halves.
+  /// The row of a register pair, which is separate from the rows of its halves. On the two sides of a branch,
+  /// a register may be half of a pair for some lanes and a single register for others. Lanes have different
+  /// byte positions in wide and narrow rows. Code never accesses halves of a pair.
   std::uint32_t wide_row(std::uint32_t reg) const {
     return wide_registers_ + reg * (function_.physical ? 1 : 2) * kRowBytes;
   }

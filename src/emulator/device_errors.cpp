@@ -1,4 +1,4 @@
-// Errors of the device run time by name and text.
+// Names and texts of errors of the device run time.
 #include <algorithm>
 #include <iterator>
 
@@ -13,7 +13,7 @@ struct Text {
   const char* text;
 };
 
-/// Those that calls in kernels return, and what a program may ask for beside them.
+/// Errors that calls in kernels return, and others that a program may query.
 constexpr Text kTexts[] = {
     {0, "cudaSuccess", "no error"},
     {1, "cudaErrorInvalidValue", "invalid argument"},

@@ -1,5 +1,5 @@
-// The device run time: what calls of kernels that launch kernels do. Streams, and when launches begin, are
-// the run time's matter (runtime/device_launches.hpp).
+// The device run time: calls of kernels that launch kernels. runtime/device_launches.hpp implements streams
+// and starts launches.
 #include "emulator/device_runtime.hpp"
 
 #include <algorithm>
@@ -17,9 +17,9 @@ namespace gpumux::emulator {
 
 namespace {
 
-/// Parameters of different launches share no memory sector.
+/// Size unit in bytes of parameter buffers. Different launches share no memory sector.
 constexpr u32 kBufferUnit = 64;
-/// So many buffers are allocated at a time.
+/// Number of buffers that are allocated at a time.
 constexpr u32 kBuffers = 256;
 
 }  // namespace
@@ -67,13 +67,13 @@ namespace {
 using isa::Instruction;
 using isa::Service;
 
-/// As the machine reports it (cudart/): CUDA 13.0.
+/// The version of the run time that the machine reports (cudart/): CUDA 13.0.
 constexpr i32 kVersion = 13000;
-constexpr u32 kNonBlocking = 1;           // of cudaStreamCreateWithFlags
-constexpr u32 kDisableTiming = 2;         // of cudaEventCreateWithFlags
-constexpr u64 kUsualShared = 48U << 10U;  // dynamic, of a block that did not ask for more
+constexpr u32 kNonBlocking = 1;           // flag of cudaStreamCreateWithFlags
+constexpr u32 kDisableTiming = 2;         // flag of cudaEventCreateWithFlags
+constexpr u64 kUsualShared = 48U << 10U;  // default limit of dynamic bytes per block
 
-/// One lane's call.
+/// A call of one lane.
 struct Call {
   Warp& warp;
   const Op& op;
@@ -89,7 +89,7 @@ struct Call {
     const Block& block = *warp.block;
     return {block.launch().config.ticket, block.index(), warp.index * kWarpSize + lane};
   }
-  /// A stream as the call means it: `*_ptsz` have threads' own where the others have the block's.
+  /// The stream of a call. In the variants `*_ptsz`, the null stream is the thread's instead of the block's.
   [[nodiscard]] u64 stream(unsigned which) const {
     const u64 stream = wide(which);
     return stream == DeviceStream::kNull && op.inst->shift != 0 ? DeviceStream::kPerThread : stream;
@@ -99,7 +99,7 @@ struct Call {
     if (runtime == nullptr) warp.block->fault(warp, lane, "nobody here launches kernels for kernels");
     return *runtime;
   }
-  /// The kernel of a function pointer; nullptr: there is none.
+  /// The kernel of a function pointer, or nullptr.
   [[nodiscard]] const KernelInfo* kernel(unsigned which) const {
     const isa::Module& module = warp.block->module().compiled->module;
     const u64 address = wide(which);
@@ -286,8 +286,9 @@ void text_service(Warp& warp, const Op& op, LaneMask lanes) {
   merge(warp.dst<u64>(op), result, lanes);
 }
 
-/// What is wrong with the launch is its own error, behind the parameters; but without a kernel nobody knows
-/// how many they are.
+/// Returns a buffer for the parameters of a launch. The launch call reports errors of the launch, after the
+/// parameters were written. Without a valid kernel, the size of the parameters is unknown, so this is an
+/// error of this call.
 void parameter_buffer_service(Warp& warp, const Op& op, LaneMask lanes) {
   alignas(64) u64 result[kWarpSize] = {};
   const ManySources sources(warp, op);

@@ -1,4 +1,4 @@
-// What kernels need of the run time to launch kernels themselves (CUDA dynamic parallelism).
+// Interface for kernels that launch kernels (CUDA dynamic parallelism).
 #pragma once
 
 #include <cstdint>
@@ -12,7 +12,7 @@
 
 namespace gpumux::emulator {
 
-/// Numbers of cudaError_t.
+/// Error codes of cudaError_t.
 enum class DeviceError : std::uint32_t {
   None = 0,
   InvalidValue = 1,
@@ -27,46 +27,46 @@ enum class DeviceError : std::uint32_t {
   LaunchOutOfResources = 701,
   NotSupported = 801
 };
-/// Name and text, as CUDA has them.
+/// Name and text of an error in CUDA.
 [[nodiscard]] const char* error_name(std::uint32_t error);
 [[nodiscard]] const char* error_text(std::uint32_t error);
 
-/// cudaStream_t that has a meaning of its own in kernels.
+/// cudaStream_t values with a predefined meaning in kernels.
 struct DeviceStream {
-  static constexpr std::uint64_t kNull = 0;    // of the block
-  static constexpr std::uint64_t kLegacy = 1;  // the same
+  static constexpr std::uint64_t kNull = 0;    // stream of the block
+  static constexpr std::uint64_t kLegacy = 1;  // stream of the block
   static constexpr std::uint64_t kPerThread = 2;
   static constexpr std::uint64_t kTailLaunch = 3;
   static constexpr std::uint64_t kFireAndForget = 4;
 };
 
-/// A thread that calls.
+/// A calling thread.
 struct DeviceThread {
   std::uint32_t grid = 0;    // LaunchConfig::ticket
-  std::uint64_t block = 0;   // in its grid
-  std::uint32_t thread = 0;  // in its block
+  std::uint64_t block = 0;   // index in its grid
+  std::uint32_t thread = 0;  // index in its block
 };
 
-/// The launches that kernels ask for: one for each run of an application. Not thread-safe.
+/// The launches of kernels by kernels, for one run of an application. Not thread safe.
 class DeviceRuntime {
  public:
   virtual ~DeviceRuntime() = default;
 
-  /// What a kernel is to be launched with.
+  /// A prepared launch.
   struct Prepared {
     LoadedModule* module = nullptr;
     const KernelInfo* kernel = nullptr;
     LaunchConfig config;  // without parameters
   };
-  /// Memory for the parameters of a launch, until take(). 0: there is none.
+  /// Allocates memory for the parameters of a launch, until take(). Returns 0 if there is no memory.
   [[nodiscard]] Address prepare(Prepared launch);
-  /// The launch with the parameters that lie there now; nothing: nobody has prepared it.
+  /// Takes a prepared launch with its current parameters. Nothing if no launch was prepared at this address.
   [[nodiscard]] std::optional<Prepared> take(Address parameters);
-  /// Bytes of such memory.
+  /// Number of bytes of parameters at this address.
   [[nodiscard]] std::uint32_t parameter_bytes(Address parameters) const {
     return prepared_.at(parameters).kernel->code.param_bytes;
   }
-  /// A text in the memory of the device.
+  /// A text in device memory.
   [[nodiscard]] Address text(const char* text);
 
   virtual DeviceError launch(const DeviceThread& by, std::uint64_t stream, Prepared launch) = 0;
@@ -81,11 +81,11 @@ class DeviceRuntime {
   virtual DeviceError record_event(const DeviceThread& by, std::uint64_t event, std::uint64_t stream) = 0;
   virtual DeviceError wait_event(const DeviceThread& by, std::uint64_t stream, std::uint64_t event) = 0;
 
-  /// Of cudaDeviceAttr; nothing: not known here.
+  /// The value of a cudaDeviceAttr, or nothing for an unknown one.
   [[nodiscard]] virtual std::optional<std::int32_t> attribute(std::uint32_t attribute) const = 0;
-  /// Launches that may be pending.
+  /// Limit of pending launches.
   [[nodiscard]] virtual std::uint64_t pending_limit() const = 0;
-  /// Blocks of the kernel that an SM holds at a time.
+  /// Number of blocks of the kernel that fit on an SM.
   [[nodiscard]] virtual std::uint32_t occupancy(const KernelInfo& kernel, std::uint32_t threads,
                                                 std::uint64_t shared_bytes) const = 0;
 
@@ -95,8 +95,8 @@ class DeviceRuntime {
 
  private:
   std::map<Address, Prepared> prepared_;
-  std::map<std::uint32_t, std::vector<Address>> free_;  // buffers for parameters, by bytes
-  std::map<const char*, Address> texts_;                // looked up only
+  std::map<std::uint32_t, std::vector<Address>> free_;  // free parameter buffers by size in bytes
+  std::map<const char*, Address> texts_;                // only for lookups
 };
 
 }  // namespace gpumux::emulator

@@ -1,4 +1,4 @@
-// The loop that executes a warp's instructions, for the files that run it.
+// The loop that executes a warp's instructions, for the files that use it.
 #pragma once
 
 #include <cstring>
@@ -68,7 +68,7 @@ void Block::execute_as(Warp& warp, std::uint32_t limit, Go go) {
     buffer.publish(streams_[warp.index]);
     streams_[warp.index].finished = warp.status == WarpStatus::Done;
   } else {
-    buffer.clear();  // of what instructions write of themselves
+    buffer.clear();  // handlers have written memory words
   }
 }
 

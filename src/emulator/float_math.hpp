@@ -1,4 +1,4 @@
-// Small functions on f32 and f64 values that the handlers share: flushing, clamping, NaN rules.
+// Small functions on f32 and f64 values for the handlers: flushing, clamping, rules for NaN.
 #pragma once
 
 #include <bit>
@@ -9,22 +9,22 @@
 
 namespace gpumux::emulator {
 
-/// What every f32 operation that gives a NaN gives.
+/// The NaN result of every f32 operation.
 inline constexpr u32 kNan32 = 0x7fffffffU;
-/// What an f64 operation without a NaN among its inputs gives.
+/// The NaN result of f64 operations without a NaN among their inputs.
 inline constexpr u64 kNan64 = 0xfff8000000000000ULL;
 
 inline bool is_nan(float x) { return x != x; }
 inline bool is_nan(double x) { return x != x; }
 
-/// Subnormals become zeros of their sign.
+/// Flushes subnormals to zeros with the same sign.
 inline float flush(float x) {
   const u32 bits = std::bit_cast<u32>(x);
   return std::bit_cast<float>((bits & 0x7f800000U) == 0 ? bits & 0x80000000U : bits);
 }
 inline double flush(double x) { return x; }  // f64 has no .ftz
 
-/// .sat: [0, 1], NaN becomes +0.
+/// .sat: clamps to [0, 1], NaN becomes +0.
 template <class T>
 inline T clamp01(T x) {
   const T low = x > T{0} ? x : T{0};
@@ -36,7 +36,7 @@ inline double quiet(double x) { return std::bit_cast<double>(std::bit_cast<u64>(
 inline float default_nan(float) { return std::bit_cast<float>(kNan32); }
 inline double default_nan(double) { return std::bit_cast<double>(kNan64); }
 
-/// The result of an operation with the device's NaN: f32 always the one pattern; f64 the first NaN input.
+/// Replaces a NaN result by the device's NaN: for f32 always the same pattern, for f64 the first NaN input.
 template <class T>
 inline T with_nan(T result, T a) {
   return is_nan(result) ? (is_nan(a) ? quiet(a) : default_nan(a)) : result;
@@ -59,7 +59,8 @@ inline float with_nan(float result, float, float, float) {
   return is_nan(result) ? std::bit_cast<float>(kNan32) : result;
 }
 
-/// PTX min and max: -0 is less than +0; one NaN gives the other operand (with `Nan`: NaN).
+/// PTX min and max: -0 is less than +0. If one operand is NaN, the result is the other operand, or NaN with
+/// `Nan`.
 template <class T, bool Max, bool Nan>
 inline T min_max(T a, T b) {
   const bool a_first = Max ? (a > b || (a == b && !std::signbit(a))) : (a < b || (a == b && std::signbit(a)));

@@ -1,4 +1,4 @@
-// A launch executed without a timing model.
+// Execution of a launch without a timing model.
 #pragma once
 
 #include <cstdint>
@@ -9,16 +9,16 @@
 
 namespace gpumux::emulator {
 
-/// Blocks in order, `resident` of them interleaved (so that blocks that wait for each other make progress).
-/// Where none of them ends in kBlockPatience instructions of each warp, others may have to come first: twice
-/// as many are let in, up to `most`.
+/// Executes blocks in order, `resident` of them interleaved, so that blocks that wait for each other make
+/// progress. If no block ends within kBlockPatience instructions of each warp, they may wait for later
+/// blocks. Then twice as many blocks are made resident, up to `most`.
 class FunctionalRun {
  public:
-  /// `kernel`: one that the emulator executes.
+  /// `kernel`: a kernel of the emulator.
   FunctionalRun(workload::KernelSource& kernel, std::uint32_t resident, std::uint32_t most);
-  /// Some instructions of each block that is let in. False: the last block has ended.
+  /// Executes some instructions of each resident block. Returns false when the last block has ended.
   bool step();
-  /// Warp instructions so far.
+  /// Number of executed warp instructions.
   [[nodiscard]] std::uint64_t executed() const { return executed_; }
 
  private:
@@ -28,7 +28,7 @@ class FunctionalRun {
   std::uint64_t next_ = 0;
   std::uint64_t executed_ = 0;
   std::uint64_t running_ = 0;
-  std::uint64_t waited_ = 0;  // passes without the end of a block
+  std::uint64_t waited_ = 0;  // number of steps since a block ended
 };
 
 }  // namespace gpumux::emulator

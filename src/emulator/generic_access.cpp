@@ -28,7 +28,7 @@ const char* caller(Service service) {
               isa::is_device_runtime(service) ? FaultKind::IllegalAddress : FaultKind::Other);
 }
 
-/// Offset of the bytes in the thread's local memory; false: they do not lie there.
+/// Computes the offset of the bytes in the thread's local memory. Returns false if they are not there.
 bool in_local(const Warp& warp, u64 address, u32 bytes, u64& offset) {
   offset = address - window_of(Space::Local);
   return offset + bytes <= u64{warp.block->launch().local_words} * 4;

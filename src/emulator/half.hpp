@@ -1,4 +1,4 @@
-// f16 and bf16 values: conversion to f32 (exact) and from it (to nearest even).
+// f16 and bf16 values: exact conversion to f32, and conversion from f32 to nearest even.
 #pragma once
 
 #ifdef __F16C__
@@ -14,7 +14,7 @@
 
 namespace gpumux::emulator {
 
-/// What f16 and bf16 operations that give a NaN give.
+/// The NaN result of f16 and bf16 operations.
 inline constexpr u32 kNan16 = 0x7fffU;
 
 inline float half_to_float(u32 bits) {
@@ -49,15 +49,15 @@ inline u32 float_to_bfloat(float x) {
   return (bits + 0x7fffU + ((bits >> 16U) & 1U)) >> 16U;
 }
 
-/// The double that keeps 24 bits of `x` and ORs what it cuts into the last: rounding it once more to a
-/// format of at most 22 bits equals rounding `x` there directly.
+/// A double with the upper 24 bits of `x`, in which the last bit is the OR of all dropped bits. Rounding it
+/// to a format of at most 22 bits gives the same result as rounding `x` directly.
 inline double odd24(double x) {
   constexpr u64 kCut = (u64{1} << 29U) - 1;
   const u64 bits = std::bit_cast<u64>(x);
   return std::bit_cast<double>((bits & ~kCut) | ((bits & kCut) != 0 ? kCut + 1 : 0));
 }
 
-/// x + y rounded to odd: exact, or the neighbour with the last bit set.
+/// x + y rounded to odd: the exact sum, or the adjacent double whose last bit is set.
 inline double add_to_odd(double x, double y) {
   const double sum = x + y;
   const double part = sum - x;
@@ -70,7 +70,7 @@ inline double add_to_odd(double x, double y) {
 inline u32 double_to_bfloat(double x) {
   if (is_nan(x)) return kNan16;
   const double magnitude = std::fabs(x);
-  if (magnitude >= 0x1p-126 || magnitude == 0) {  // a normal float holds what odd24() keeps
+  if (magnitude >= 0x1p-126 || magnitude == 0) {  // a normal float holds the bits that odd24() keeps
     return float_to_bfloat(static_cast<float>(odd24(x)));
   }
   const Exact value = decompose(std::bit_cast<u64>(x), kDouble);

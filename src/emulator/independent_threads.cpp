@@ -1,10 +1,12 @@
-// Lanes of one warp that wait for each other, as Volta and later let them (NVIDIA, "Tesla V100 GPU
-// architecture", 2017, "Independent thread scheduling"). Paths of a warp run one after the other and meet
-// where the branch that parted them is post-dominated; so a lane that spins until one beyond that point acts
-// would do so for ever. A. ElTantawy and T. M. Aamodt ("MIMD synchronization on SIMT architectures", MICRO
-// 2016) let the warp leave such a loop for the lanes that wait; so does this file, without their analysis at
-// compile time: a loop counts as spinning when it reads the same memory again and again, finds the same there
-// and writes nothing. docs/independent-threads.md.
+// Lanes of one warp that wait for each other, as permitted since Volta (NVIDIA, "Tesla V100 GPU
+// architecture", 2017, "Independent thread scheduling"). The paths of a warp run one after the other and
+// reconverge at the post-dominator of their branch. So a lane that spins until another lane acts beyond this
+// point would spin forever.
+//
+// A. ElTantawy and T. M. Aamodt ("MIMD synchronization on SIMT architectures", MICRO 2016) let the warp leave
+// such a loop for the waiting lanes. This file does so as well, without their compile-time analysis: a loop
+// counts as spinning if it repeatedly reads the same memory with the same values and writes nothing
+// (docs/independent-threads.md).
 #include <algorithm>
 #include <bit>
 
@@ -25,29 +27,30 @@ using isa::MbarrierMode;
 using isa::Opcode;
 using isa::Space;
 
-/// Instructions after which a diverged warp is first looked at, and at most from one look to the next.
+/// Number of instructions before the first check of a diverged warp, and the maximum between two checks.
 constexpr std::uint64_t kFirstLook = 512;
 constexpr std::uint64_t kLongestGap = 8192;
-/// A look ends after so many instructions: the longest loop that is recognised is a third of it.
+/// Number of instructions of a check. The longest loop that is recognised has a third of this length.
 constexpr std::uint32_t kLook = 384;
 constexpr std::uint32_t kRounds = 3;
-/// Instructions that a loop has to spin before its warp first goes on with other lanes: what is waited for
-/// comes from another warp nearly always, and then the lanes had better stay together. Where it was once
-/// another lane of the warp, the next time no longer than kImpatience.
+/// Number of instructions that a loop must spin before its warp switches to other lanes for the first time. A
+/// loop nearly always waits for another warp, and then its lanes should stay together. If it once waited for
+/// another lane of the warp, kImpatience is sufficient afterwards.
 constexpr std::uint64_t kPatience = 4096;
 constexpr std::uint64_t kImpatience = 64;
 
 constexpr std::size_t kNobody = ~std::size_t{0};
 
-/// The lowest path with lanes that could run: those that have waited longest, since paths that are left lie
-/// on top.
+/// The lowest path with lanes that could run. These lanes have waited longest, since a path that is left is
+/// put on top.
 std::size_t next_path(const Warp& warp) {
   for (std::size_t i = 0; i < warp.paths.size(); ++i)
     if (!warp.paths[i].at_sync && warp.own_lanes(i) != 0) return i;
   return kNobody;
 }
 
-/// Goes on with the path's own lanes, up to where they would have met the others; those run then.
+/// Continues with the path's own lanes up to the point where they would have met the others, which run
+/// afterwards.
 void switch_to(Warp& warp, std::size_t index, bool at_sync) {
   const PathEntry next = warp.paths[index];
   const LaneMask lanes = warp.own_lanes(index);
@@ -70,13 +73,13 @@ std::uint64_t mix(std::uint64_t a, std::uint64_t b) {
 
 enum class Effect : std::uint8_t { None, Reads, Writes };
 
-/// Of an instruction on what other lanes can see.
+/// The effect of an instruction that other lanes can observe.
 Effect effect_of(const isa::Instruction& inst) {
   const bool own = inst.space == Space::Local || inst.space == Space::Const || inst.space == Space::Param;
   switch (inst.op) {
     case Opcode::Ld: return own ? Effect::None : Effect::Reads;
     case Opcode::St: return own ? Effect::None : Effect::Writes;
-    // One that changes something finds it changed the next time.
+    // An atomic that changes memory reads a different value the next time.
     case Opcode::Atom: return inst.dst[0] ? Effect::Reads : Effect::Writes;
     case Opcode::Mbarrier:
       return inst.mbarrier == MbarrierMode::TestWait || inst.mbarrier == MbarrierMode::TryWait
@@ -93,13 +96,13 @@ Effect effect_of(const isa::Instruction& inst) {
   }
 }
 
-/// What a warp reads on its way round a loop.
+/// Tracks the reads of a warp in a loop.
 class Rounds {
  public:
   explicit Rounds(const Warp& warp)
       : warp_(warp), pc_(warp.pc), active_(warp.active), depth_(warp.paths.size()) {}
 
-  /// Before an instruction. False: enough is known.
+  /// Called before an instruction. Returns false when the result is known.
   bool see(const Op& op, std::uint32_t pc, LaneMask active, bool first) {
     if (read_ != nullptr) {
       hash_ += results(*read_, lanes_);
@@ -156,7 +159,7 @@ class Rounds {
   std::size_t depth_;
   const Op* read_ = nullptr;
   LaneMask lanes_ = 0;
-  std::uint64_t hash_ = 0;  // of this round: a sum, so that it does not matter where the round begins
+  std::uint64_t hash_ = 0;  // sum over the current round, independent of where the round starts
   std::uint64_t last_ = 0;
   std::uint64_t reads_ = 0;
   std::uint32_t rounds_ = 0;
@@ -175,7 +178,7 @@ LaneMask lanes_that_meet(const Warp& warp, const Op& op, LaneMask lanes) {
     case Opcode::Redux: break;
     default: return 0;
   }
-  if (!op.inst->src[which]) return 0;  // the forms without .sync
+  if (!op.inst->src[which]) return 0;  // a form without .sync
   const auto* masks = warp.src<u32>(op, which);
   LaneMask wanted = 0;
   for (LaneMask rest = lanes; rest != 0; rest &= rest - 1) wanted |= masks[std::countr_zero(rest)];
@@ -229,7 +232,7 @@ void Block::run_split(Warp& warp, std::uint32_t limit) {
   bool stopped = false;
   execute(warp, limit, [&](const Op& op, std::uint32_t, LaneMask active) {
     const LaneMask lanes = active & warp.pred(op.guard);
-    if (lanes == 0 || op.inst->op == Opcode::BarWarp) return true;  // which looks itself
+    if (lanes == 0 || op.inst->op == Opcode::BarWarp) return true;  // a BarWarp checks itself
     wanted = lanes_that_meet(warp, op, lanes);
     stopped = (wanted & warp.alive & ~active) != 0;
     return !stopped;
@@ -243,7 +246,7 @@ bool Block::meet(Warp& warp, LaneMask wanted) {
   constexpr std::uint32_t kVolta = 70;
   const auto missing = [&] { return wanted & warp.alive & ~warp.active; };
   if (missing() == 0 || module().compiled->module.sm < kVolta) return true;
-  // Those that wait at the same instruction, to meet the others at the same one then, go on together.
+  // Lanes that wait at the same instruction, with the same reconvergence point, join this path.
   for (std::size_t i = warp.paths.size(); i-- > 0;) {
     const PathEntry& path = warp.paths[i];
     if (!path.at_sync || path.pc != warp.pc || path.reconverge != warp.reconverge) continue;
@@ -258,7 +261,7 @@ bool Block::meet(Warp& warp, LaneMask wanted) {
       return path.at_sync && ops[path.pc].inst->op == Opcode::BarWarp;
     };
     for (const PathEntry& path : warp.paths) arrived |= waits_too(path) ? path.lanes : 0;
-    if ((missing() & ~arrived) == 0) {  // from several branches: each goes on behind its own
+    if ((missing() & ~arrived) == 0) {  // from several branches: each path continues after its own
       for (PathEntry& path : warp.paths) {
         if (!waits_too(path)) continue;
         path.at_sync = false;
@@ -268,7 +271,7 @@ bool Block::meet(Warp& warp, LaneMask wanted) {
     }
   }
   const std::size_t next = next_path(warp);
-  if (next == kNobody) return true;  // nobody will come: as it would be with lanes that have exited
+  if (next == kNobody) return true;  // no lane can come, so execution continues as with exited lanes
   switch_to(warp, next, true);
   warp.status = WarpStatus::Switched;
   return false;

@@ -1,4 +1,5 @@
-// What kernels do wrong, for applications that go on as a CUDA program does: with errors of their calls.
+// Errors of kernels, for applications that continue after an error like a CUDA program: their calls return
+// the error.
 #pragma once
 
 #include <cstdint>
@@ -13,7 +14,7 @@ namespace gpumux::emulator {
 
 enum class FaultKind : std::uint8_t { IllegalAddress, MisalignedAddress, Assertion, Other };
 
-/// Of a thread, as Block::fault() reports it.
+/// A fault of a thread, reported by Block::fault().
 class KernelFault : public SimulationFault {
  public:
   KernelFault(FaultKind kind, const std::string& message) : SimulationFault(message), kind_(kind) {}
@@ -23,13 +24,14 @@ class KernelFault : public SimulationFault {
   FaultKind kind_;
 };
 
-/// Of one run of an application. Where it has one, a fault ends its kernels and not the simulation, and
-/// accesses outside of its allocations pass where a GPU lets them pass: in pages that hold an allocation.
+/// Error handler for one run of an application. With a handler, a fault ends the application's kernels and
+/// not the simulation. Accesses outside of allocations are permitted where a GPU permits them: in pages that
+/// hold an allocation.
 class KernelErrors {
  public:
   virtual ~KernelErrors() = default;
 
-  /// All its kernels end where they are: warps that are resident execute nothing more, nor do those to come.
+  /// Ends all kernels of the application: resident and later warps execute nothing more.
   void end(FaultKind kind, const std::string& message) {
     if (ended_) return;
     ended_ = kind;
@@ -37,12 +39,12 @@ class KernelErrors {
   }
   [[nodiscard]] std::optional<FaultKind> ended() const { return ended_; }
 
-  /// The first such access of this instruction: to be reported.
+  /// True for the first access of this instruction outside of allocations, which must be reported.
   [[nodiscard]] bool first_outside(const void* kernel, std::uint32_t pc) {
     return outside_.emplace(kernel, pc).second;
   }
   virtual void outside(const std::string& message) = 0;
-  /// A line for the program's standard error.
+  /// Writes a line to the program's standard error.
   virtual void assertion(const std::string& line) = 0;
 
  protected:

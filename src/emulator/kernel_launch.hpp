@@ -1,4 +1,4 @@
-// A launch of a kernel that the emulator executes, as the machine sees it.
+// A launch of a kernel that the emulator executes, as a KernelSource.
 #pragma once
 
 #include <cstdint>
@@ -45,7 +45,7 @@ class KernelLaunch final : public workload::KernelSource {
     GPUMUX_CHECK(index < blocks());
     return std::make_unique<Block>(data_, index, residency, sm, now);
   }
-  /// A block that leaves no records, which Block::advance() executes.
+  /// Starts a block without records, which is executed by Block::advance().
   std::unique_ptr<Block> begin_untimed(std::uint64_t index, std::uint32_t residency) {
     GPUMUX_CHECK(index < blocks());
     return std::make_unique<Block>(data_, index, residency, 0, 0, false);

@@ -1,5 +1,5 @@
-// Loops over 32 lanes that the compiler turns into vector code, and the views that give a register row
-// its type. Included by the files that define handlers.
+// Loops over 32 lanes that the compiler vectorises, and views that give a register row its type. Included by
+// the files that define handlers.
 #pragma once
 
 #include <bit>
@@ -22,7 +22,7 @@ using i16 = std::int16_t;
 using i32 = std::int32_t;
 using i64 = std::int64_t;
 
-// A view: how a stored row element (Store) is read as a Value and written back. Narrow values are
+// A view defines how a stored row element (Store) is read as a Value and written back. Narrow values are
 // stored zero-extended.
 struct ViewU8 {
   using Store = u32;
@@ -96,15 +96,15 @@ inline void merge(T* to, const T* from, LaneMask lanes) {
   for (u32 i = 0; i < kWarpSize; ++i) to[i] = (lanes & (1U << i)) != 0 ? from[i] : to[i];
 }
 
-/// The mask of the lanes whose element is not 0.
+/// The mask of lanes whose element is not 0.
 inline LaneMask to_mask(const u32* flags) {
   LaneMask mask = 0;
   for (u32 i = 0; i < kWarpSize; ++i) mask |= (flags[i] != 0 ? 1U : 0U) << i;
   return mask;
 }
 
-/// What a lane that takes no part computes with. Of f64 not what its registers hold: addresses and integers
-/// are subnormal numbers there, and with these hosts compute slowly.
+/// The value of a lane that may be inactive. For f64, inactive lanes get 1: their registers may hold
+/// addresses or integers, which are subnormal doubles and slow on many hosts.
 template <class View>
 inline typename View::Value masked(const typename View::Store* row, u32 lane, LaneMask lanes) {
   if constexpr (std::is_same_v<typename View::Value, double>) {
@@ -114,8 +114,8 @@ inline typename View::Value masked(const typename View::Store* row, u32 lane, La
   return View::get(row[lane]);
 }
 
-/// d = F(a), d = F(a, b), d = F(a, b, c) lane by lane. Rows of one width may be the same row but never
-/// overlap in part; rows of different widths may, so those go through a temporary row.
+/// d = F(a), d = F(a, b), d = F(a, b, c) lane by lane. Rows of equal width are either the same or do not
+/// overlap. Rows of different widths may overlap in part, so they use a temporary row.
 template <class D, class A, auto F>
 void map1(Warp& warp, const Op& op, LaneMask lanes) {
   auto* d = warp.dst<typename D::Store>(op);
@@ -171,7 +171,7 @@ void map3(Warp& warp, const Op& op, LaneMask lanes) {
   merge(d, result, lanes);
 }
 
-/// The mask of F(a, b) lane by lane.
+/// The mask of F(a, b), lane by lane.
 template <class A, class B, auto F>
 LaneMask compare2(const Warp& warp, const Op& op) {
   const auto* a = warp.src<typename A::Store>(op, 0);
@@ -181,8 +181,8 @@ LaneMask compare2(const Warp& warp, const Op& op) {
   return mask;
 }
 
-// Each file of handlers offers one function: the handler of an instruction, or nullptr when the
-// instruction is not of its family or the combination of type and modifiers does not exist.
+// Each file of handlers provides one function: the handler of an instruction, or nullptr if the instruction
+// is not of its family or the combination of type and modifiers does not exist.
 [[nodiscard]] Handler select_integer(const isa::Instruction& inst);
 [[nodiscard]] Handler select_bits(const isa::Instruction& inst);
 [[nodiscard]] Handler select_float(const isa::Instruction& inst);
@@ -201,7 +201,7 @@ LaneMask compare2(const Warp& warp, const Op& op) {
 [[nodiscard]] Handler select_surface(const isa::Instruction& inst);
 [[nodiscard]] Handler select_matrix(const isa::Instruction& inst);
 [[nodiscard]] Handler select_service(const isa::Instruction& inst);
-/// Of those, the device run time.
+/// The subset of services that are the device run time.
 [[nodiscard]] Handler select_device_runtime(const isa::Instruction& inst);
 
 }  // namespace gpumux::emulator

@@ -1,4 +1,4 @@
-// A decoded kernel and one launch of it: what all its blocks share.
+// A decoded kernel, and a launch of it: the data that all its blocks share.
 #pragma once
 
 #include <array>
@@ -19,48 +19,49 @@ namespace gpumux::emulator {
 class BlockPool;
 class LaunchRaces;
 
-/// What loading a module made: shared by its launches, which may outlive the LoadedModule's handle.
+/// The data of a loaded module. Its launches share it and may outlive the LoadedModule.
 struct ModuleData {
   std::shared_ptr<const CompiledModule> compiled;
   workload::DeviceMemory* memory = nullptr;
   AppId app = 0;
   PrintSink* sink = nullptr;
-  KernelErrors* errors = nullptr;           // nullptr: they end the simulation
-  RaceLog* races = nullptr;                 // nullptr: launches are not watched
-  LoadedModule* loaded = nullptr;           // whose data this is
-  DeviceRuntime* device_runtime = nullptr;  // nullptr: kernels launch none
+  KernelErrors* errors = nullptr;           // nullptr: errors end the simulation
+  RaceLog* races = nullptr;                 // nullptr: launches are not watched for races
+  LoadedModule* loaded = nullptr;           // the module with this data
+  DeviceRuntime* device_runtime = nullptr;  // nullptr: kernels launch no kernels
   std::string const_bank;
-  std::vector<Address> symbol_address;                // by symbol: as its own space sees it
-  std::string app_name;                               // for messages: "app NAME", or the module file's stem
-  Address const_address = 0;                          // where const_bank lies for the constant caches
-  std::map<const KernelInfo*, Address> code_address;  // looked up only
-  Address workspaces = 0;                             // of cooperative launches, in turn; 0: none yet
+  std::vector<Address> symbol_address;                // by symbol: address in the symbol's own space
+  std::string app_name;                               // in messages: "app NAME", or the module file's stem
+  Address const_address = 0;                          // address of const_bank for the constant caches
+  std::map<const KernelInfo*, Address> code_address;  // only for lookups
+  Address workspaces = 0;                             // for cooperative launches, used in turn; 0: none yet
 };
 
-/// What a cooperative launch's blocks synchronise by, as the code that nvcc makes of cooperative groups has
-/// it: two words of which the second counts arrivals. A launch leaves it fit for the next.
+/// Memory by which the blocks of a cooperative launch synchronise, as nvcc's code for cooperative groups
+/// expects: two words, the second of which counts arrivals. A completed launch leaves it ready for the next
+/// one.
 struct GridWorkspace {
-  static constexpr std::uint32_t kBytes = 32;  // apart from each other in memory sectors
-  static constexpr std::uint32_t kTurns = 32;  // launches at a time; no machine holds so many
+  static constexpr std::uint32_t kBytes = 32;  // separate memory sectors
+  static constexpr std::uint32_t kTurns = 32;  // more than the concurrent launches of any machine
 };
 
-/// A 32-lane row (or pair of rows) of one value that a launch fills in.
+/// A 32-lane row (or pair of rows) with one value, which a launch fills in.
 struct ConstantRow {
   enum class From : std::uint8_t { Immediate, Parameter };
   From from = From::Immediate;
   bool wide = false;
-  std::uint64_t value = 0;   // the bits, or the offset in the parameter bank
+  std::uint64_t value = 0;   // the bits, or an offset in the parameter bank
   std::uint32_t offset = 0;  // of the row
 };
 
-/// A row that holds a special register.
+/// A row with a special register.
 struct SpecialRow {
   isa::Special special = isa::Special::TidX;
   bool wide = false;
-  Source place;  // kWarpRows or kBlockRows
+  Source place;  // in kWarpRows or kBlockRows
 };
 
-/// The sources of an Mma, a fetch or an access to a surface, which may be more than an Op holds.
+/// The sources of an Mma, a fetch or a surface access, which may be more than an Op can hold.
 using ManyOperands = std::array<Source, std::tuple_size_v<decltype(isa::Instruction::src)>>;
 
 /// A kernel in executable form. Immutable after decode().
@@ -69,23 +70,23 @@ struct Program {
   std::vector<Op> ops;
   std::vector<ConstantRow> constants;
   std::vector<SpecialRow> specials;
-  std::vector<ManyOperands> operands;  // of an instruction that has this place as its Op::offset
+  std::vector<ManyOperands> operands;  // by Op::offset of instructions with many operands
   std::uint32_t constant_bytes = 0;
-  std::uint32_t register_bytes = 0;  // of a warp's window
-  std::uint32_t registers_from = 0;  // of the window; before it: the sink
+  std::uint32_t register_bytes = 0;  // size of a warp's window
+  std::uint32_t registers_from = 0;  // offset in the window; before it is the sink
   std::vector<std::pair<std::uint32_t, std::uint32_t>>
-      zeroed;                             // at a block's start: offset in the window, bytes
-  std::uint32_t warp_row_bytes = 0;       // of kWarpRows, of one warp
-  std::uint32_t block_row_bytes = 0;      // of kBlockRows
-  std::uint32_t num_preds = 0;            // with the constant true one and the sink
-  std::uint32_t dynamic_shared_base = 0;  // where extern shared memory begins
-  std::vector<Handler> unwatched;         // by pc, where launches are watched: what each handler stands for
-  bool warps_apart = false;               // nothing shows them how far others are but barriers
-  bool enqueues = false;                  // it may leave work for the device
-  bool has_streams = false;               // and asks for streams or events for that
+      zeroed;                             // to zero at a block's start: offset in the window, bytes
+  std::uint32_t warp_row_bytes = 0;       // kWarpRows of one warp
+  std::uint32_t block_row_bytes = 0;      // kBlockRows
+  std::uint32_t num_preds = 0;            // including the constant true predicate and the sink
+  std::uint32_t dynamic_shared_base = 0;  // offset of extern shared memory
+  std::vector<Handler> unwatched;         // by pc: the original handlers, if races are watched
+  bool warps_apart = false;               // barriers are the only way for warps to observe each other
+  bool enqueues = false;                  // may leave work for the device
+  bool has_streams = false;               // uses streams or events for device work
 };
 
-/// Throws UserError at the instruction's place when the emulator does not support it.
+/// Decodes a kernel. Throws UserError at the location of an instruction that the emulator does not support.
 [[nodiscard]] Program decode(const ModuleData& module, const KernelInfo& kernel);
 
 struct LaunchData {
@@ -95,18 +96,18 @@ struct LaunchData {
   LaunchConfig config;
   std::uint32_t threads = 0;
   std::uint32_t warps = 0;
-  std::uint32_t shared_bytes = 0;  // that the block can address
-  std::uint32_t local_words = 0;   // per thread
-  Address local_address = 0;       // where the local memory of residency 0 lies for the caches
-  Address parameter_address = 0;   // where the parameters lie for the constant caches
+  std::uint32_t shared_bytes = 0;  // that a block can address
+  std::uint32_t local_words = 0;   // words per thread
+  Address local_address = 0;       // local memory of residency 0, for the caches
+  Address parameter_address = 0;   // parameters, for the constant caches
   Address code_address = 0;
-  workload::BlockResources resources;  // that a block takes of its SM
+  workload::BlockResources resources;  // resources of an SM per block
   std::uint64_t grid_id = 0;
-  std::shared_ptr<LaunchRaces> races;   // nullptr: nobody watches
-  Address workspace = 0;                // of a cooperative launch: GridWorkspace; 0: it is none
+  std::shared_ptr<LaunchRaces> races;   // nullptr: not watched
+  Address workspace = 0;                // GridWorkspace of a cooperative launch; 0 for others
   HugePageVector<std::byte> warp_rows;  // kWarpRows, by warp
   std::unique_ptr<std::byte[]> constant_storage;
-  std::byte* constants = nullptr;  // 64-byte aligned rows
+  std::byte* constants = nullptr;  // rows aligned to 64 bytes
 };
 
 }  // namespace gpumux::emulator

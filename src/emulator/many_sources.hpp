@@ -1,4 +1,4 @@
-// The sources of an instruction that may have more than an Op holds.
+// The sources of an instruction that may have more sources than an Op can hold.
 #pragma once
 
 #include "emulator/block.hpp"
@@ -6,7 +6,7 @@
 
 namespace gpumux::emulator {
 
-/// Of a Mma, a fetch or an access to a surface: their rows of 32 lanes.
+/// The source rows of an Mma, a fetch or a surface access, with 32 lanes each.
 class ManySources {
  public:
   ManySources(const Warp& warp, const Op& op)

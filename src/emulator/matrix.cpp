@@ -1,5 +1,5 @@
-// Matrix products and the movement of matrices between shared memory and registers. All lanes of a warp take
-// part.
+// Matrix products, and transfers of matrices between shared memory and registers. All lanes of a warp
+// participate.
 #include <span>
 
 #include <fmt/core.h>
@@ -65,7 +65,7 @@ class Fragments {
   u32 c_;
 };
 
-// isa::MatrixShape has where elements lie.
+// A position in a matrix. isa::MatrixShape defines the positions of elements.
 struct Place {
   u32 row;
   u32 first;  // k of the register's first element
@@ -76,7 +76,7 @@ Place place_in_a(const MatrixShape& m, u32 lane, u32 reg, u32 elements) {
   return {lane / 4 + 8 * high, elements * (4 * part + lane % 4)};
 }
 
-/// Calls visit(row, k, bits) for all elements of A, visit_b(k, column, bits) for those of B.
+/// Calls visit_a(row, k, bits) for all elements of A, and visit_b(k, column, bits) for all elements of B.
 template <class VisitA, class VisitB>
 void for_each_element(const MatrixShape& m, const Fragments& fragments, VisitA visit_a, VisitB visit_b) {
   const u32 width = isa::width_bits(m.a);
@@ -98,7 +98,7 @@ void for_each_element(const MatrixShape& m, const Fragments& fragments, VisitA v
   }
 }
 
-/// C and D of 16 or 8 rows, as 32-bit words: an f16 element in the low half of its word.
+/// C and D of 16 or 8 rows as 32-bit words. An f16 element is in the low half of its word.
 using Accumulators = std::array<std::array<u32, kMatrixColumns>, 16>;
 
 void read_c(const MatrixShape& m, const Fragments& fragments, bool half, Accumulators& c) {
@@ -143,7 +143,7 @@ SumRule rule_of(MatrixType type) {
   }
 }
 
-constexpr u32 kMostFloats = 32;  // depth, of fp8
+constexpr u32 kMostFloats = 32;  // largest depth: fp8
 
 void multiply_floats(Warp& warp, const Op& op, LaneMask lanes) {
   want_all_lanes(warp, op, lanes);
@@ -164,7 +164,8 @@ void multiply_floats(Warp& warp, const Op& op, LaneMask lanes) {
   write_d(m, fragments, to_half, d);
 }
 
-/// Volta's four products at once (PTX ISA, "Matrix Fragments for mma.m8n8k4 with .f16 floating point type").
+/// Volta's four concurrent products (PTX ISA, "Matrix Fragments for mma.m8n8k4 with .f16 floating point
+/// type").
 void multiply_quads(Warp& warp, const Op& op, LaneMask lanes) {
   want_all_lanes(warp, op, lanes);
   const MatrixShape& m = op.inst->matrix;
@@ -195,7 +196,7 @@ void multiply_quads(Warp& warp, const Op& op, LaneMask lanes) {
         }
       }
     }
-    // Element i of a lane's f32 results; the register holds those of one half of the columns.
+    // Position of element i of lane e's f32 results. The registers hold one half of the columns.
     const auto row_of = [](u32 i, u32 e) { return i % 2 + (e & 2U) + i / 4 * 4; };
     const auto column_of = [&m](u32 i, u32 e) { return 4U * m.half + (i & 2U) + (e & 1U); };
     std::array<std::array<u32, kMatrixColumns>, 8> d{};
@@ -238,7 +239,7 @@ void multiply_integers(Warp& warp, const Op& op, LaneMask lanes) {
   Accumulators d;
   read_c(m, fragments, false, d);
   for (u32 row = 0; row < m.rows; ++row) {
-    i32 sum[kMatrixColumns] = {};  // of at most 64 products of 16 bits
+    i32 sum[kMatrixColumns] = {};  // sums of at most 64 products of 16 bits
     for (u32 k = 0; k < m.depth; ++k)
       for (u32 n = 0; n < kMatrixColumns; ++n) sum[n] += a[row][k] * b[k][n];
     for (u32 n = 0; n < kMatrixColumns; ++n)
@@ -296,7 +297,7 @@ void multiply_doubles(Warp& warp, const Op& op, LaneMask lanes) {
   for (u32 i = 0; i < 2; ++i) fragments.put(i, d[i]);
 }
 
-/// The addresses of the rows of 16 bytes that an LdMatrix or StMatrix names, in shared memory.
+/// The shared memory addresses of the rows of 16 bytes that an LdMatrix or StMatrix accesses.
 void matrix_addresses(Addresses& a, Warp& warp, const Op& op, LaneMask lanes, AccessKind kind) {
   want_all_lanes(warp, op, lanes);
   constexpr u32 kRowSize = 16;

@@ -1,20 +1,24 @@
 // Arithmetic of matrix products, element by element.
 //
-// Integers and bits are exact. f64 is a chain of fused multiply-adds in the order of k, each rounded as the
-// instruction says (Fasi, Higham, Mikaitis and Pranesh, "Numerical behavior of NVIDIA tensor cores", PeerJ
-// Computer Science 7:e330, 2021).
+// Integers and bits are exact. f64 is a chain of fused multiply-adds in the order of k, each with the
+// instruction's rounding (Fasi, Higham, Mikaitis and Pranesh, "Numerical behavior of NVIDIA tensor cores",
+// PeerJ Computer Science 7:e330, 2021).
 //
-// The narrow floats follow what was measured on tensor cores (the same; Khattak and Mikaitis, arXiv
-// 2512.07004; Xie, Wang, Yang and Yang, "MMA-Sim", arXiv 2511.10909, whose truncated fused dot product was
-// found equal to the parts bit by bit): products are exact; so many of them as 16 bytes of a factor's row
-// hold, and C, are aligned to the largest exponent among them, truncated to F bits behind its binary point,
-// and added exactly; the sum is normalized once and cut to f32, or rounded to nearest even for f16. Further
-// products take that as their C. Parts differ in the number of products and in F: the numbers here are those
-// of Ampere and Ada (8 products of f16 or bf16, 4 of tf32, 16 of fp8; F = 24, and for fp8 F = 13 with f32
-// results of 13 bits of fraction); Volta takes 4 and F = 23, Turing is as Ampere, Hopper takes twice as many
-// and F = 25. The emulator knows no machine, so one had to be chosen: these two have every type. Subnormal
-// inputs and results count. Infinity times 0, infinities of both signs, and NaNs give NaN, 0x7fffffff or
-// 0x7fff; f32 and f16 results that do not fit are infinite. A sum of 0 is +0.
+// Narrow floats follow measurements of tensor cores (the same paper; Khattak and Mikaitis, arXiv 2512.07004;
+// Xie, Wang, Yang and Yang, "MMA-Sim", arXiv 2511.10909, whose truncated fused dot product was found
+// bit-identical to hardware):
+// - Products are exact. A group of products and C are aligned to the largest exponent among them, truncated
+//   to F bits after the binary point, and added exactly.
+// - The number of products in a group is the number of elements in 16 bytes of a factor's row.
+// - The sum is normalized once, and cut to f32, or rounded to nearest even for f16. The next group takes it
+//   as its C.
+// - Subnormal inputs and results count. Infinity times 0, infinities of both signs, and NaNs give NaN,
+//   0x7fffffff or 0x7fff. f32 and f16 results that are too large become infinite. A sum of 0 is +0.
+//
+// GPUs differ in the number of products and in F. This file has the values of Ampere and Ada: 8 products of
+// f16 or bf16, 4 of tf32, 16 of fp8; F = 24, for fp8 F = 13 with f32 results of 13 bits of fraction. Volta
+// has 4 products and F = 23, Turing is like Ampere, Hopper has twice as many products and F = 25. The
+// emulator knows no machine, so one variant had to be chosen, and these two generations support all types.
 #pragma once
 
 #include <algorithm>
@@ -30,18 +34,18 @@ namespace gpumux::emulator {
 
 inline constexpr u32 kMatrixColumns = 8;
 
-/// An element of a factor, or C: significand / 2^fraction * 2^exponent.
+/// An element of a factor, or of C: significand / 2^fraction * 2^exponent.
 struct MatrixElement {
   enum class Kind : u8 { Finite, Infinity, NotANumber };
-  i32 significand = 0;  // signed; of factors with kFactorFraction bits behind the point, of C with 23
-  i32 exponent = 0;     // kZeroExponent of a zero; of subnormals that of the smallest normal number
+  i32 significand = 0;  // signed; bits after the point: kFactorFraction in factors, 23 in C
+  i32 exponent = 0;     // zero: kZeroExponent; subnormal: that of the smallest normal number
   Kind kind = Kind::Finite;
 };
 inline constexpr i32 kFactorFraction = 10;
-inline constexpr i32 kZeroExponent = -100'000;  // below all: zeros align nothing
+inline constexpr i32 kZeroExponent = -100'000;  // below all others, so that zeros do not affect alignment
 
-/// An element of `format` whose significand gets `fraction` bits behind the point. `finite_top`: e4m3, whose
-/// largest exponent holds numbers, too, but for the pattern of all ones, which is NaN.
+/// Decodes an element of `format` to a significand with `fraction` bits after the point. `finite_top`: e4m3,
+/// whose largest exponent is used for numbers, except for the all-ones pattern, which is NaN.
 inline MatrixElement matrix_element(u32 bits, const Format& format, i32 fraction, bool finite_top = false) {
   MatrixElement out;
   const u32 sign = static_cast<u32>(format.sign());
@@ -65,17 +69,17 @@ inline MatrixElement matrix_element(u32 bits, const Format& format, i32 fraction
   return out;
 }
 
-// e4m3's largest exponent, 8, holds numbers: as a format with infinities it would end at 7.
+// e4m3's largest exponent, 8, is used for numbers. As a format with infinities, it would end at 7.
 inline constexpr Format kE4M3{4, -6, 7};
 inline constexpr Format kE5M2{3, -14, 15};
 inline constexpr Format kTensorFloat{11, -126,
                                      127};  // tf32 without the 13 bits of its register that are unused
 
-/// How sums of one kind of factors are made: see above.
+/// Parameters of the summation for one type of factors (see the top of this file).
 struct SumRule {
-  u32 products = 8;          // that are aligned together
+  u32 products = 8;          // size of a group
   int fraction = 24;         // F
-  int result_fraction = 23;  // of f32 results
+  int result_fraction = 23;  // for f32 results
 };
 
 /// A row of A, or eight columns of B, as elements.
@@ -84,7 +88,7 @@ struct MatrixRow {
   std::array<i32, Depth> significand;
   std::array<i32, Depth> exponent;
   std::array<MatrixElement::Kind, Depth> kind;
-  bool special = false;  // some are not finite
+  bool special = false;  // an element is not finite
   void set(u32 k, const MatrixElement& e) {
     significand[k] = e.significand;
     exponent[k] = e.exponent;
@@ -106,7 +110,8 @@ struct MatrixBlock {
   }
 };
 
-/// The bits of sum / 2^fraction * 2^exponent: f16 to nearest even, or f32 cut to `result_fraction` bits.
+/// The bits of sum / 2^fraction * 2^exponent: as f16 rounded to nearest even, or as f32 cut to
+/// `result_fraction` bits.
 inline u32 matrix_result(i32 sum, i32 exponent, const SumRule& rule, bool to_half) {
   if (sum == 0) return 0;
   Exact value;
@@ -120,7 +125,7 @@ inline u32 matrix_result(i32 sum, i32 exponent, const SumRule& rule, bool to_hal
   return static_cast<u32>(encode(value, format, isa::Rounding::RZ)) << (23 - rule.result_fraction);
 }
 
-/// Infinite or NaN, when some of the terms of one element are.
+/// The result, infinite or NaN, if a term of an element of D is not finite.
 template <u32 Depth>
 u32 special_result(const MatrixRow<Depth>& a, const MatrixBlock<Depth>& b, u32 column, u32 first, u32 count,
                    const MatrixElement& c, bool to_half) {
@@ -142,12 +147,12 @@ u32 special_result(const MatrixRow<Depth>& a, const MatrixBlock<Depth>& b, u32 c
   return minus ? infinity | (to_half ? 0x8000U : 0x8000'0000U) : infinity;
 }
 
-/// The bits of eight elements of D, a row of A times the columns of B, onto those of C in `d`: f16 (`c_half`)
-/// or f32 bits before, f16 (`to_half`) or f32 ones after.
+/// Computes eight elements of D: a row of A times the columns of B plus C. `d` initially has the bits of C,
+/// in f16 (`c_half`) or f32, and finally those of D, in f16 (`to_half`) or f32.
 template <u32 Depth>
 void multiply_row(const MatrixRow<Depth>& a, const MatrixBlock<Depth>& b, u32 depth, const SumRule& rule,
                   bool c_half, bool to_half, u32* d) {
-  constexpr i32 kPlaces = 24;  // behind the point, before terms are cut to rule.fraction
+  constexpr i32 kPlaces = 24;  // bits after the point, before terms are cut to rule.fraction
   constexpr i32 kProductShift = kPlaces - 2 * kFactorFraction;
   constexpr i32 kSingleShift = kPlaces - 23;
   for (u32 first = 0; first < depth; first += rule.products) {
@@ -194,7 +199,7 @@ void multiply_row(const MatrixRow<Depth>& a, const MatrixBlock<Depth>& b, u32 de
   }
 }
 
-/// A sum of products of integers onto C, in 32 bits: cut, or with `saturate` the nearest number.
+/// The 32-bit result of an integer sum: cut, or with `saturate` clamped.
 inline u32 integer_result(i64 sum, bool saturate) {
   if (saturate) sum = std::clamp<i64>(sum, INT32_MIN, INT32_MAX);
   return static_cast<u32>(static_cast<u64>(sum));

@@ -17,7 +17,7 @@ using isa::Space;
 using workload::MbarrierWord;
 using workload::MemHeader;
 
-/// What the lanes have done at each barrier, for the timing model: one word per barrier.
+/// Collects the lanes' accesses for the timing model: one word per barrier and kind.
 class Words {
  public:
   explicit Words(u64* words) : words_(words) {}
@@ -25,7 +25,7 @@ class Words {
     for (u32 i = 0; i < count_; ++i) {
       const MbarrierWord word{words_[i]};
       if (word.address() != address || word.kind() != kind) continue;
-      // Arrivals add up; all that wait here wait for the same phase.
+      // Arrivals are added. All waits here are for the same phase.
       const u64 both = kind == MbarrierWord::Kind::Wait ? number : word.number() + number;
       words_[i] = MbarrierWord::make(address, kind, both).word;
       return;
@@ -39,7 +39,7 @@ class Words {
   u32 count_ = 0;
 };
 
-/// One lane's access.
+/// An access of one lane.
 struct Access {
   Warp& warp;
   const Op& op;
@@ -96,8 +96,8 @@ struct Access {
         end_phase(barrier, warp.block->mbarriers().of(address));
         return;
       case MbarrierMode::ArriveCopies:
-        // The copies are performed as soon as they are executed. Without .noinc the arrival is one more than
-        // the phase counts.
+        // Copies have been performed at their execution. Without .noinc, the arrival is in addition to those
+        // that the phase expects.
         if ((inst.shift & isa::kMbarrierNoinc) == 0 && ++barrier.pending > Mbarrier::kMostCount)
           fault(fmt::format("more than {} arrivals are missing", Mbarrier::kMostCount));
         arrive(barrier, 1, MbarrierWord::Kind::CopiesArrivals);

@@ -1,4 +1,4 @@
-// Barriers that are objects of 64 bits in shared memory (PTX ISA 9.0, section 9.7.13.15).
+// Barrier objects of 64 bits in shared memory (PTX ISA 9.0, section 9.7.13.15).
 #pragma once
 
 #include <algorithm>
@@ -7,16 +7,16 @@
 
 namespace gpumux::emulator {
 
-/// An mbarrier object, and the state that an arrival returns: the object as it was before. PTX leaves the
-/// layout open.
+/// An mbarrier object, and also the state that an arrival returns: the object before the arrival. PTX does
+/// not define the layout.
 struct Mbarrier {
   static constexpr std::uint32_t kMostCount = (1U << 20U) - 1;  // arrivals of a phase
-  static constexpr std::int32_t kMostBytes = (1 << 20) - 1;     // transactions under way, of either sign
+  static constexpr std::int32_t kMostBytes = (1 << 20) - 1;     // pending bytes, of either sign
 
-  std::uint32_t pending = 0;   // arrivals that the phase lacks; bits 0-19
-  std::uint32_t expected = 0;  // that the next phases begin with; bits 20-39
-  std::int32_t bytes = 0;      // that the phase lacks beside arrivals; bits 40-61, two's complement
-  bool valid = false;          // mbarrier.init has made it; bit 62
+  std::uint32_t pending = 0;   // missing arrivals of the phase; bits 0-19
+  std::uint32_t expected = 0;  // expected arrivals of later phases; bits 20-39
+  std::int32_t bytes = 0;      // missing bytes of the phase; bits 40-61, two's complement
+  bool valid = false;          // initialised by mbarrier.init; bit 62
   bool phase = false;          // parity of the number of complete phases; bit 63
 
   static Mbarrier of(std::uint64_t word) {
@@ -31,7 +31,7 @@ struct Mbarrier {
            std::uint64_t{static_cast<std::uint32_t>(bytes) & kByteBits} << 40U |
            std::uint64_t{valid ? 1U : 0U} << 62U | std::uint64_t{phase ? 1U : 0U} << 63U;
   }
-  /// Ends the phase when nothing is missing; says whether it has.
+  /// Ends the phase if nothing is missing. Returns whether it ended.
   bool complete() {
     if (pending != 0 || bytes != 0) return false;
     phase = !phase;
@@ -40,14 +40,14 @@ struct Mbarrier {
   }
 };
 
-/// Arrivals at the mbarriers of a block since it began, by address: what the timing model counts
+/// Total arrivals at the mbarriers of a block since its start, by address, as counted by the timing model
 /// (workload::MbarrierWord).
 class MbarrierTotals {
  public:
   struct Total {
     std::uint32_t address = 0;
     std::uint64_t arrivals = 0;
-    std::uint64_t complete = 0;  // of them, when the latest phase that is complete was
+    std::uint64_t complete = 0;  // total at the completion of the latest complete phase
   };
   Total& of(std::uint32_t address) {
     const auto found =
@@ -58,7 +58,7 @@ class MbarrierTotals {
   void clear() { totals_.clear(); }
 
  private:
-  std::vector<Total> totals_;  // few
+  std::vector<Total> totals_;  // few elements
 };
 
 }  // namespace gpumux::emulator

@@ -1,4 +1,4 @@
-// Loads, stores and prefetches of all state spaces.
+// Loads, stores and prefetches in all state spaces.
 #include "emulator/addresses.hpp"
 
 #include <algorithm>
@@ -17,10 +17,10 @@ using Element =
     std::conditional_t<Bytes == 1, u8,
                        std::conditional_t<Bytes == 2, u16, std::conditional_t<Bytes == 4, u32, u64>>>;
 
-/// Where the elements of an access lie on the host: global memory, shared memory or a constant bank in one
-/// piece, local memory interleaved.
+/// Host addresses of an access's elements: Flat for global memory, shared memory or a constant bank, which
+/// are contiguous, and Interleaved for local memory.
 struct Flat {
-  std::uintptr_t origin;  // host address that device address 0 of the space would have
+  std::uintptr_t origin;  // host address of the space's address 0
   explicit Flat(const std::byte* first, u64 first_address = 0)
       : origin(reinterpret_cast<std::uintptr_t>(first) - first_address) {}
   [[nodiscard]] std::byte* at(u32, u64 address) const {
@@ -51,7 +51,7 @@ struct Interleaved {
   }
 };
 
-/// Writes one loaded element row to destination `which`, extended to the register's width.
+/// Writes one row of loaded elements to destination `which`, extended to the register's width.
 template <u32 Bytes>
 void put_element(Warp& warp, const Op& op, u32 which, const Element<Bytes>* value, LaneMask lanes) {
   const Operand& dst = op.inst->dst[which];
@@ -83,7 +83,7 @@ void put_element(Warp& warp, const Op& op, u32 which, const Element<Bytes>* valu
   }
 }
 
-/// One element row to be stored.
+/// Reads one row of elements to be stored.
 template <u32 Bytes>
 void take_element(const Warp& warp, const Op& op, u32 which, Element<Bytes>* value) {
   const Operand& source = op.inst->src[1 + which];
@@ -97,7 +97,7 @@ void take_element(const Warp& warp, const Op& op, u32 which, Element<Bytes>* val
   }
 }
 
-/// Moves the data of a checked access. `lanes` of `a` are active; the others repeat an active address.
+/// Moves the data of a checked access. `lanes` are active, other lanes repeat an active address.
 template <u32 Bytes, u32 Elements, class Place>
 void load_data(Warp& warp, const Op& op, const Addresses& a, LaneMask lanes, const Place& place) {
   using E = Element<Bytes>;
@@ -151,7 +151,7 @@ void store_data(Warp& warp, const Op& op, const Addresses& a, LaneMask lanes, co
   }
   for (u32 e = 0; e < Elements; ++e) {
     take_element<Bytes>(warp, op, e, value);
-    for (LaneMask rest = lanes; rest != 0; rest &= rest - 1) {  // the highest lane wins
+    for (LaneMask rest = lanes; rest != 0; rest &= rest - 1) {  // in lane order: the highest lane wins
       const u32 lane = static_cast<u32>(std::countr_zero(rest));
       place.template store<E>(lane, a.at[lane] + e * Bytes, value[lane]);
     }
@@ -222,8 +222,8 @@ void access_constant(Warp& warp, const Op& op, LaneMask lanes) {
   load_data<Bytes, Elements>(warp, op, a, lanes, Flat(reinterpret_cast<const std::byte*>(bank.data())));
 }
 
-// A generic access goes to the space of each lane's address. Its record is that of the global or local
-// lanes if there are any, else of the shared or constant ones.
+// A generic access uses the space of each lane's address. Its record has the global lanes if there are any,
+// otherwise the local lanes, otherwise the shared or constant lanes.
 template <u32 Bytes, u32 Elements, bool Store>
 void access_generic(Warp& warp, const Op& op, LaneMask lanes) {
   constexpr u32 kTotal = Bytes * Elements;
@@ -326,7 +326,7 @@ Handler of_width(const Instruction& inst) {
   }
 }
 
-// A prefetch moves nothing and never faults; only lines of allocated global memory count.
+// A prefetch moves no data and never faults. Only lines of allocated global memory are recorded.
 void prefetch(Warp& warp, const Op& op, LaneMask lanes) {
   Addresses a;
   make_addresses(a, warp, op, lanes);
@@ -347,7 +347,7 @@ void prefetch(Warp& warp, const Op& op, LaneMask lanes) {
   record_global(warp, parts.part, inside, 1);
 }
 
-/// One word from the whole warp. Each SM has an address of its own, which it adds when the store issues.
+/// Stores one word for the whole warp. Each SM adds its own offset to the address when the store issues.
 void notify(Warp& warp, const Op&, LaneMask) {
   u64* words = warp.buffer->room(1) + 1;
   MemHeader header;

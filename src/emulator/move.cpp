@@ -13,7 +13,7 @@ using isa::Operand;
 using isa::Special;
 using isa::Type;
 
-/// What the kernel reads as time (KernelClock).
+/// The time that a kernel reads (KernelClock).
 u64 read_clock(const Warp& warp, Special special) {
   const KernelClock& clock = warp.block->launch().config.clock;
   const u64 now = warp.block->start() + warp.executed * clock.cycles_per_instruction;
@@ -56,7 +56,7 @@ Handler select_mov(const Instruction& inst) {
   }
 }
 
-// mov.b64 d, {a, b}: the parts are equally wide.
+// mov.b64 d, {a, b}: all parts have the same width.
 template <class D>
 void pack(Warp& warp, const Op& op, LaneMask lanes) {
   const unsigned parts = op.elements;
@@ -111,7 +111,7 @@ Handler select_selection(const Instruction& inst) {
       merge(d, result, lanes);
     };
   }
-  // slct: d = c >= 0 ? a : b; a NaN is not, -0 is.
+  // slct: d = c >= 0 ? a : b, which is b for NaN and a for -0.
   const bool wide = isa::width_bits(inst.type) == 64;
   if (inst.type2 == Type::F32) {
     if (wide) {
@@ -126,7 +126,7 @@ Handler select_selection(const Instruction& inst) {
   return &map3<ViewU32, ViewU32, ViewU32, ViewS32, ([](u32 a, u32 b, i32 c) { return c >= 0 ? a : b; })>;
 }
 
-// cvta: adds the window of the space; cvta.to: takes it off. Global addresses are generic ones.
+// cvta adds the window of the space, cvta.to subtracts it. Global addresses are equal to generic ones.
 template <class S>
 void add_window(Warp& warp, const Op& op, LaneMask lanes) {
   auto* d = warp.dst<u64>(op);

@@ -1,6 +1,6 @@
-// Whether a warp can go on by itself. A warp that comes back to a state that it had, and has changed nothing
-// that others can see, goes round for ever as long as memory stays as it is. Where that holds for all warps
-// that run, memory does stay so. This is what tells a grid that waits for blocks which cannot come.
+// Tests whether a warp can continue by itself. A warp that returns to an earlier state and has changed
+// nothing that others can observe will loop as long as memory does not change. If this holds for all running
+// warps, memory will not change. This test detects a grid that waits for blocks which cannot start.
 #include <algorithm>
 #include <array>
 #include <bit>
@@ -16,17 +16,17 @@
 namespace gpumux::emulator {
 namespace {
 
-/// Instructions of the longest loop that is recognised.
+/// Number of instructions of the longest loop that is recognised.
 constexpr std::uint32_t kLongestLoop = 1024;
 
-/// All that a warp's next instruction depends on, beside memory that others see.
+/// The state that determines a warp's next instruction, except for memory that others can access.
 struct WarpState {
   std::vector<std::byte> registers;
   std::vector<LaneMask> preds;
   std::vector<std::uint32_t> local;
   Warp warp;
 
-  /// The warp has been here. The count of its instructions may differ.
+  /// True if the warp is in this state again. The number of executed instructions is not compared.
   [[nodiscard]] bool is_at(const Warp& now, const std::byte* rows, const std::uint32_t* words,
                            std::uint32_t pc, LaneMask active) const {
     return pc == warp.pc && active == warp.active && now.reconverge == warp.reconverge &&
@@ -38,10 +38,10 @@ struct WarpState {
   }
 };
 
-/// An atomic operation: what its words held before, so that one which changes something can be undone.
+/// Saves the words of an atomic operation, so that an operation that changes memory can be undone.
 class AtomicWatch {
  public:
-  /// Before the operation. False: it cannot be watched.
+  /// Must be called before the operation. Returns false if it cannot be watched.
   bool begin(const Warp& warp, const Op& op, LaneMask lanes) {
     const isa::Instruction& inst = *op.inst;
     bytes_ = isa::width_bytes(inst.type);
@@ -65,7 +65,7 @@ class AtomicWatch {
     }
     return true;
   }
-  /// After it. True: it has changed something, and that is undone.
+  /// Must be called after the operation. If the operation changed memory, undoes it and returns true.
   bool end() {
     bool changed = false;
     for (std::uint32_t i = 0; i < count_; ++i)
@@ -88,7 +88,7 @@ class AtomicWatch {
 
 enum class Seen : std::uint8_t { Own, Atomic, Others };
 
-/// What it reads may be changed by others.
+/// True for an instruction whose result others may change.
 bool looks(const isa::Instruction& inst) {
   switch (inst.op) {
     case isa::Opcode::Ld: return inst.space != isa::Space::Local && inst.space != isa::Space::Param;
@@ -101,7 +101,7 @@ bool looks(const isa::Instruction& inst) {
   }
 }
 
-/// Who can see that the instruction was executed. Local memory is the warp's own state.
+/// The observers of an instruction's execution. Local memory is the warp's own state.
 Seen seen_by(const Op& op) {
   const isa::Instruction& inst = *op.inst;
   switch (inst.op) {
@@ -116,7 +116,7 @@ Seen seen_by(const Op& op) {
       return inst.mbarrier == isa::MbarrierMode::TestWait || inst.mbarrier == isa::MbarrierMode::TryWait
                  ? Seen::Own
                  : Seen::Others;
-    case isa::Opcode::Mov:  // a clock reads something else each time
+    case isa::Opcode::Mov:  // a clock reads a different value each time
       return inst.src[0].kind == isa::Operand::Kind::Special &&
                      is_clock(static_cast<isa::Special>(inst.src[0].reg))
                  ? Seen::Others
@@ -141,8 +141,8 @@ workload::Outlook Block::outlook(std::uint32_t index) {
   Warp& warp = storage_->warps[index];
   if (warp.status == WarpStatus::Done) return Outlook::Ended;
   if (warp.status == WarpStatus::AtBarrier) return Outlook::Waits;
-  // Lanes on other paths get their turn when this one has spun for long; accesses of a launch that is watched
-  // for races are noted as they happen.
+  // Lanes on other paths may run after this path has spun for long. With race detection, execution has side
+  // effects.
   if (holds_back(warp) || races_ || ended_by_errors() || other_lanes_may_run(warp)) return Outlook::GoesOn;
   const Program& program = *launch_->program;
   std::byte* const registers = warp.base[kRegisterRows] + program.registers_from;
@@ -176,14 +176,14 @@ workload::Outlook Block::outlook(std::uint32_t index) {
       }
       return false;
     });
-  } catch (const SimulationFault&) {  // it will be found when the warp comes there
+  } catch (const SimulationFault&) {  // reported when the warp really executes this
   }
   static_cast<void>(atomic.end());
   warp = std::move(first.warp);
   std::copy(first.registers.begin(), first.registers.end(), registers);
   std::copy(first.preds.begin(), first.preds.end(), warp.preds);
   std::copy(first.local.begin(), first.local.end(), words);
-  // A loop that looks at nothing is endless, which Block::watch_for_repetition reports.
+  // A loop that reads nothing is endless. Block::watch_for_repetition reports it.
   return repeats && looked ? Outlook::Waits : Outlook::GoesOn;
 }
 

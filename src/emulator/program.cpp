@@ -1,4 +1,4 @@
-// Compiled modules, loading them into an application's memory, and launches.
+// Compiled modules, their loading into an application's memory, and launches.
 #include "emulator/program.hpp"
 
 #include <algorithm>
@@ -27,7 +27,7 @@ namespace {
 using isa::Symbol;
 
 constexpr std::uint32_t kMaxThreads = 1024;
-/// Room for an instruction where code lies: the most that a machine file can say.
+/// Bytes of address space per instruction, the maximum that a machine file can specify.
 constexpr std::uint64_t kInstructionBytes = 32;
 
 std::string stem(const std::string& file) {
@@ -38,7 +38,7 @@ std::string stem(const std::string& file) {
   return name;
 }
 
-/// "FILE:LINE:COLUMN: error: kernel NAME: WHAT" of a message without the kernel.
+/// Inserts the kernel's name into a message: "FILE:LINE:COLUMN: error: kernel NAME: WHAT".
 std::string with_kernel(std::string message, const std::string& kernel) {
   constexpr std::string_view kError = "error: ";
   const std::size_t at = message.find(kError);
@@ -49,7 +49,7 @@ std::string with_kernel(std::string message, const std::string& kernel) {
   return message.insert(at + kError.size(), name);
 }
 
-/// The address that a pointer in initialised memory gets: generic ones carry the space's window.
+/// The value of a pointer in initialised memory. Generic pointers include the space's window.
 std::uint64_t pointer_value(const ModuleData& data, const Symbol::Relocation& relocation) {
   const Symbol& symbol = data.compiled->module.symbols[relocation.symbol];
   if (symbol.kind == Symbol::Kind::Function) return function_address(symbol.function);
@@ -71,11 +71,12 @@ std::string initial_bytes(const ModuleData& data, const Symbol& symbol) {
   return bytes;
 }
 
-/// Takes variables out of a list of places by name, of equal names the first first.
+/// A list of places for variables, from which they are taken by name. Among equal names, the first is taken
+/// first.
 class Places {
  public:
   explicit Places(std::span<const workload::PlacedVariable> places) : left_(places.begin(), places.end()) {}
-  /// Where it is to lie; 0: anywhere. Throws UserError when it has another size.
+  /// Takes the address for a symbol; 0: any address. Throws UserError if the size differs.
   Address take(const isa::Module& module, const Symbol& symbol, std::uint64_t bytes) {
     const auto found = std::find_if(left_.begin(), left_.end(),
                                     [&](const auto& place) { return place.name == symbol.name; });
@@ -88,7 +89,7 @@ class Places {
     left_.erase(found);
     return address;
   }
-  /// Throws UserError unless all were taken.
+  /// Throws UserError if a place was not taken.
   void check_empty(const isa::Module& module) const {
     if (left_.empty()) return;
     throw UserError({module.file},
@@ -117,7 +118,7 @@ std::shared_ptr<const CompiledModule> compile_module(std::string_view ptx_text, 
   hash.add(std::uint64_t{options.notices});
   hash.add(std::uint64_t{options.contract});
   const std::string key = hash.hex();
-  const std::scoped_lock lock(mutex);  // held while compiling: a second user of the same text waits for it
+  const std::scoped_lock lock(mutex);  // held while compiling, so that other users of the same text wait
   if (const auto found = cache.find(key); found != cache.end()) return found->second;
   auto compiled = std::make_shared<CompiledModule>();
   compiled->module = ptx::parse_by_function(ptx_text, file);
@@ -151,7 +152,7 @@ std::shared_ptr<const CompiledModule> compile_module(std::string_view ptx_text, 
 struct LoadedModule::Impl {
   std::shared_ptr<ModuleData> data;
   std::shared_ptr<BlockPool> pool;
-  std::map<const KernelInfo*, std::unique_ptr<Program>> programs;  // looked up only
+  std::map<const KernelInfo*, std::unique_ptr<Program>> programs;  // only for lookups
   std::uint64_t launches = 0;
 };
 
@@ -173,7 +174,7 @@ LoadedModule::LoadedModule(std::shared_ptr<const CompiledModule> compiled, workl
   data.app_name = memory.owner().empty() ? stem(module.file) : "app " + memory.owner();
   data.const_bank = module.const_bank;
   Places left(places);
-  // Addresses first: initial values may point at symbols that follow.
+  // Addresses are assigned first, since initial values may refer to later symbols.
   for (const Symbol& symbol : module.symbols) {
     Address address = symbol.address;
     if (symbol.kind == Symbol::Kind::Global) {

@@ -1,4 +1,4 @@
-// A compiled module loaded into one application: symbols have addresses, kernels can be launched.
+// A compiled module that is loaded into an application: symbols have addresses, kernels can be launched.
 #pragma once
 
 #include <cstddef>
@@ -23,7 +23,7 @@ namespace gpumux::emulator {
 class DeviceRuntime;
 class KernelErrors;
 
-/// Where the text of printf goes, one call per formatted message.
+/// Receiver of printf text, with one call per formatted message.
 class PrintSink {
  public:
   virtual ~PrintSink() = default;
@@ -33,34 +33,33 @@ class PrintSink {
 class RaceLog;
 
 struct KernelInfo {
-  isa::Function code;                  // final, physical (or virtual for differential tests)
+  isa::Function code;                  // final code, physical (or virtual for differential tests)
   std::vector<isa::StaticInst> table;  // parallel to code.code
-  std::uint32_t registers = 32;        // per thread that an SM sets aside: those of our back end at any level
+  std::uint32_t registers = 32;        // registers per thread on an SM, from our back end at any code level
   bool has_notices = false;            // ptx::CompileOptions::notices
-  std::string error;                   // why it could not be compiled, as a whole message; empty: it was
+  std::string error;                   // the error if the kernel could not be compiled, or empty
 
-  /// Throws UserError when it could not be compiled; what else it holds is then its name and parameters
-  /// alone.
+  /// Throws UserError if the kernel could not be compiled. Then only its name and parameters are valid.
   void check() const {
     if (!error.empty()) throw UserError::from_line(error);
   }
 };
 
-/// Immutable compiled module, shared by all applications that load the same PTX.
+/// An immutable compiled module, which all applications that load the same PTX share.
 struct CompiledModule {
   isa::Module module;  // virtual code and symbols
   std::map<std::string, KernelInfo> kernels;
 };
 
-/// Parses and compiles all kernels; what is wrong with one of them is in its `error`. Cached by content
-/// within the process (thread-safe).
+/// Parses a module and compiles all its kernels. An error in a kernel is stored in its `error`. Results are
+/// cached by content within the process. Thread safe.
 [[nodiscard]] std::shared_ptr<const CompiledModule> compile_module(std::string_view ptx_text,
                                                                    const std::string& file,
                                                                    const ptx::CompileOptions& options);
 
-/// What kernels read as time: the emulator runs ahead of the machine, whose cycles it does not know.
+/// The clock that kernels read. The emulator runs ahead of the machine and does not know its cycles.
 struct KernelClock {
-  std::uint32_t cycles_per_instruction = 1;  // of a warp, one of which waits for the last
+  std::uint32_t cycles_per_instruction = 1;  // for dependent instructions of a warp
   double cycles_per_ns = 1;
 };
 
@@ -68,64 +67,65 @@ struct LaunchConfig {
   Dim3 grid;
   Dim3 block;
   std::uint32_t dynamic_shared_bytes = 0;
-  std::string parameters;    // the constant bank: param_bytes bytes laid out by Function::params
-  bool cooperative = false;  // its blocks may synchronise with each other; all have to be resident at once
-  std::uint64_t max_warp_instructions = 0;  // of one warp before the kernel counts as endless; 0: none
-  std::uint32_t shared_banks = 32;          // of shared memory, 4 bytes wide: a power of two, at most 32
+  std::string parameters;    // the constant bank: param_bytes bytes in the layout of Function::params
+  bool cooperative = false;  // blocks may synchronise with each other, so all must be resident together
+  std::uint64_t max_warp_instructions = 0;  // limit per warp, beyond which the kernel counts as endless; 0:
+                                            // none
+  std::uint32_t shared_banks = 32;          // shared memory banks of 4 bytes: a power of two, at most 32
   std::uint64_t heap_bytes = std::uint64_t{8}
-                             << 20U;  // for malloc in kernels, of the application's all together
-  std::uint32_t ticket = 0;           // by which the module's DeviceRuntime knows the grid
+                             << 20U;  // heap for malloc in kernels, of all the application's kernels
+  std::uint32_t ticket = 0;           // identifies the grid in the module's DeviceRuntime
   KernelClock clock{};
   std::uint64_t textures_time =
-      0;  // TextureTable::time() of the launch by the host; 0: none was ever destroyed
+      0;  // TextureTable::time() of the host's launch; 0: no object was destroyed yet
 };
 
-/// A module loaded into an application's memory: .global symbols allocated and initialised.
+/// A module loaded into an application's memory: .global symbols are allocated and initialised.
 class LoadedModule {
  public:
-  /// `places`: where variables are to lie, each with the size that it has; those that are not named lie
-  /// anywhere. Throws UserError when the module has none of that name and size, or when something lies there.
-  /// `errors`: of the application, if it goes on after them. `races`: its launches are watched for races,
-  /// which go there; nullptr: they are not. Both outlive the launches.
+  /// `places`: addresses of variables, with their sizes. Other variables are allocated anywhere. Throws
+  /// UserError when the module has no variable of that name and size, or when the memory is not free.
+  /// `errors`: error handler of an application that continues after errors, or nullptr. `races`: log for
+  /// races in its launches, or nullptr. Both must outlive the launches.
   LoadedModule(std::shared_ptr<const CompiledModule> compiled, workload::DeviceMemory& memory, AppId app,
                PrintSink* sink, std::span<const workload::PlacedVariable> places = {},
                KernelErrors* errors = nullptr, RaceLog* races = nullptr);
   ~LoadedModule();
-  /// nullptr when there is none.
+  /// The kernel with this name, or nullptr.
   [[nodiscard]] const KernelInfo* find(const std::string& kernel) const;
   [[nodiscard]] std::vector<std::string> kernel_names() const;
   [[nodiscard]] const CompiledModule& compiled() const;
-  /// For kernels that launch kernels, which fault without it; it outlives the launches.
+  /// Sets the interface for kernels that launch kernels, which fault without it. It must outlive the
+  /// launches.
   void set_device_runtime(DeviceRuntime& runtime);
-  /// Device address and size of a .global or .const symbol for cudaMemcpyToSymbol and friends
-  /// (.const: write_const).
-  [[nodiscard]] Address global_address(const std::string& symbol) const;  // 0: none
-  /// All .global variables, in the module's order.
+  /// Device address of a .global symbol, for cudaMemcpyToSymbol and similar (.const: write_const).
+  [[nodiscard]] Address global_address(const std::string& symbol) const;  // 0: no such symbol
+  /// All .global variables in the module's order.
   [[nodiscard]] std::vector<workload::PlacedVariable> variables() const;
   void write_const(const std::string& symbol, std::uint64_t offset, std::span<const std::byte> bytes);
-  /// What a constant holds. Throws as write_const() does.
+  /// Reads bytes of a constant. Throws like write_const().
   void read_const(const std::string& symbol, std::uint64_t offset, std::span<std::byte> bytes) const;
-  /// Bytes of a .global or .const symbol; 0: there is none of this name.
+  /// Size of a .global or .const symbol; 0 if there is none of this name.
   [[nodiscard]] std::uint64_t symbol_bytes(const std::string& symbol) const;
-  /// A launch for the machine. `metadata` says what a block takes of an SM; the code stays as it is. Throws
-  /// UserError when the parameters' size differs from the kernel's, InternalError when the metadata have less
-  /// shared memory than the kernel uses.
+  /// Creates a launch for the machine. `metadata`: resources of a block on an SM; the code does not depend on
+  /// them. Throws UserError when the parameters' size differs from the kernel's, and InternalError when the
+  /// metadata have less shared memory than the kernel uses.
   [[nodiscard]] std::unique_ptr<workload::KernelSource> launch(const KernelInfo& kernel, LaunchConfig config,
                                                                const workload::BlockMetadata& metadata = {});
 
  private:
   friend class Block;
-  /// Where the bytes of a constant begin in the module's bank.
+  /// Pointer to bytes of a constant in the module's bank.
   [[nodiscard]] char* const_bytes(const std::string& symbol, std::uint64_t offset, std::uint64_t bytes) const;
   struct Impl;
   std::unique_ptr<Impl> impl_;
 };
 
-/// Runs a launch to its end without a timing model, as FunctionalRun does (emulator/functional_run.hpp).
-/// Returns the number of warp instructions.
+/// Runs a launch to its end without a timing model (FunctionalRun in emulator/functional_run.hpp). Returns
+/// the number of warp instructions.
 std::uint64_t run_functionally(workload::KernelSource& kernel, std::uint32_t resident = 8,
                                std::uint32_t most = 0);
-/// Instructions of each warp.
+/// Patience of FunctionalRun, in instructions of each warp.
 inline constexpr std::uint64_t kBlockPatience = std::uint64_t{1} << 20U;
 
 }  // namespace gpumux::emulator

@@ -14,7 +14,7 @@ namespace {
 GridClocks join_clocks(const GridClocks& a, const GridClocks& b) {
   if (b == nullptr || a == b) return a;
   if (a == nullptr) return b;
-  // Nearly always one has all that the other has, and goes on being shared.
+  // Nearly always, one clock includes the other and can be shared.
   const auto behind = [](const GridClocks& early, const GridClocks& late) {
     if (early->size() > late->size()) return false;
     return std::equal(early->begin(), early->end(), late->begin(),
@@ -28,7 +28,8 @@ GridClocks join_clocks(const GridClocks& a, const GridClocks& b) {
   return std::make_shared<const std::vector<std::uint32_t>>(std::move(both));
 }
 
-/// What a lane of a store stores: up to 16 bytes. False: it is no plain store, and not known.
+/// Copies the value that a lane stores, up to 16 bytes, to `to`. Returns false if the instruction is no plain
+/// store, so that the value is unknown.
 bool stored_value(const Warp& warp, const Op& op, std::uint32_t lane, std::byte* to) {
   const isa::Instruction& inst = *op.inst;
   if (inst.op != isa::Opcode::St) return false;
@@ -42,7 +43,7 @@ bool stored_value(const Warp& warp, const Op& op, std::uint32_t lane, std::byte*
   return true;
 }
 
-/// The bytes that lie there; nullptr: the access is a wrong one.
+/// The present bytes at an address, or nullptr for an invalid access.
 const std::byte* content(const Warp& warp, isa::Space space, Address address, std::uint32_t bytes) {
   Block& block = *warp.block;
   if (space == isa::Space::Shared) {
@@ -52,7 +53,7 @@ const std::byte* content(const Warp& warp, isa::Space space, Address address, st
   return block.memory().valid(address, bytes) ? block.memory().host(address) : nullptr;
 }
 
-constexpr std::size_t kWidest = 16;  // bytes of a lane's access
+constexpr std::size_t kWidest = 16;  // maximum bytes of a lane's access
 
 }  // namespace
 
@@ -68,7 +69,7 @@ BlockRaces::BlockRaces(LaunchRaces& launch, std::uint64_t index)
       index_(index),
       first_warp_(static_cast<std::uint32_t>(index * launch.launch_.warps)),
       orders_(launch.launch_.warps) {
-  constexpr std::uint64_t kMostWarps = (std::uint64_t{1} << 32U) - 2;  // Mark::warp
+  constexpr std::uint64_t kMostWarps = (std::uint64_t{1} << 32U) - 2;  // limit of Mark::warp
   if ((index + 1) * launch.launch_.warps > kMostWarps)
     throw UserError("races are looked for in grids of less than 2^32 warps");
   if (!std::exchange(launch_.begun_, true)) launch_.log_.launched();
@@ -90,7 +91,7 @@ BlockRaces::~BlockRaces() {
 
 // --- Lanes of a warp -------------------------------------------------------------------------------
 
-/// The lanes that have gone on as one know all of each other up to now.
+/// Updates the knowledge of the lanes that have executed together: each knows the others up to now.
 void BlockRaces::settle_group(Order& order) {
   for (LaneMask rest = order.together; rest != 0; rest &= rest - 1) {
     LaneTimes& knows = order.lanes[static_cast<std::size_t>(std::countr_zero(rest))];
@@ -99,7 +100,7 @@ void BlockRaces::settle_group(Order& order) {
   }
 }
 
-/// Each of `lanes` learns what any of them knows, and what they have done.
+/// Each of `lanes` gets the combined knowledge of all, including their own accesses up to now.
 void BlockRaces::join(Order& order, LaneMask lanes) {
   LaneTimes all{};
   for (LaneMask rest = lanes; rest != 0; rest &= rest - 1) {
@@ -122,7 +123,7 @@ void BlockRaces::join_lanes(const Warp& warp, LaneMask lanes) {
   if ((lanes & ~order.together) == 0) return;
   settle_group(order);
   join(order, lanes);
-  if (order.together != 0) join(order, order.together);  // what one has learnt, those with it have
+  if (order.together != 0) join(order, order.together);  // lanes that execute together share their knowledge
 }
 
 // --- Barriers --------------------------------------------------------------------------------------
@@ -243,13 +244,14 @@ bool BlockRaces::ordered(const Mark& mark, const Order& order, std::uint32_t war
 
 bool BlockRaces::conflict(const Mark& mark, const Mark& mine) const {
   if (!mark.strong() || !mine.strong()) return true;
-  // Volatile accesses order nothing among the lanes of a warp, which is what this mode is about.
+  // Volatile accesses do not order lanes of a warp. RaceMode::Warp reports exactly this.
   return mode() == RaceMode::Warp && mark.warp == mine.warp && !mark.atomic() && !mine.atomic();
 }
 
 void BlockRaces::keep(std::array<Mark, 2>& marks, const Mark& mine, const Order& order,
                       std::uint32_t warp) const {
-  // Who meets `mine` in order meets those before it in order, too. But a strong access excuses more.
+  // An access that is ordered after `mine` is also ordered after marks before `mine`. However, a strong
+  // access permits more concurrent accesses, so it cannot replace a weak one.
   const auto stands_for = [&](const Mark& mark) { return !mine.strong() || mark.strong(); };
   const auto redundant = [&](const Mark& mark) {
     return mark && stands_for(mark) && ordered(mark, order, warp, mine.lane());
@@ -266,7 +268,7 @@ void BlockRaces::keep(std::array<Mark, 2>& marks, const Mark& mine, const Order&
     return;
   }
   const auto warps = static_cast<std::uint32_t>(orders_.size());
-  const auto differ = [&](const Mark& a, const Mark& b) {  // how much
+  const auto differ = [&](const Mark& a, const Mark& b) {  // degree of difference
     if (a.warp == b.warp) return a.lane() == b.lane() ? 0 : 1;
     return (a.warp - 1) / warps == (b.warp - 1) / warps ? 2 : 3;
   };
@@ -287,11 +289,11 @@ void BlockRaces::check(const Warp& warp, const Access& access, const std::uint64
   for (LaneMask rest = lanes; rest != 0; rest &= rest - 1) {
     const auto lane = static_cast<std::uint32_t>(std::countr_zero(rest));
     const std::uint64_t address = addresses[lane];
-    if ((address & alignment) != 0) continue;  // the handler will say so
+    if ((address & alignment) != 0) continue;  // the handler reports the misalignment
     const Mark mine{grid_index(warp.index) + 1, order.time,
                     access.pc << Mark::kPcShift | lane << Mark::kLaneShift | flags};
     const Shadow::Cells cells = shadow.at(address, access.bytes);
-    std::uint32_t counted = ~0U;  // the last pc of a race of this access: wide ones count once
+    std::uint32_t counted = ~0U;  // last pc of a race of this access, so that a wide access counts once
     for (std::uint32_t c = 0; c < cells.count; ++c) {
       Cell& cell = cells.first[c];
       const auto look = [&](const Mark& mark, bool was_write) {
@@ -315,7 +317,7 @@ void BlockRaces::check(const Warp& warp, const Access& access, const std::uint64
       for (const Mark& mark : cell.reads) look(mark, false);
       if (access.strong) {
         keep(cell.writes, mine, order, warp.index);
-      } else {  // what races with earlier ones has raced with this one, or will
+      } else {  // a later race with an earlier access implies a race with this one
         cell = Cell{{mine, Mark{}}, {}};
       }
     }

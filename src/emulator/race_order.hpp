@@ -1,6 +1,7 @@
-// Which accesses of a launch come before which: a clock per warp, what each warp knows of the others' clocks
-// (C. Flanagan and S. Freund, "FastTrack: efficient and precise dynamic race detection", PLDI 2009, with a
-// warp in place of a thread), and what each lane knows of those of its own warp. docs/races.md.
+// The order of accesses of a launch: a clock per warp, the knowledge of each warp about the other warps'
+// clocks, and the knowledge of each lane about the lanes of its warp. Source: C. Flanagan and S. Freund,
+// "FastTrack: efficient and precise dynamic race detection", PLDI 2009, with a warp in place of a thread
+// (docs/races.md).
 #pragma once
 
 #include <array>
@@ -20,30 +21,31 @@ struct LaunchData;
 
 inline constexpr std::uint32_t kMaxBlockWarps = 32;
 
-/// Times of the warps of a grid, by index; those behind the end: 0. Shared, since whole blocks know the same.
+/// Times of the warps of a grid by index. Missing elements are 0. Shared, since all warps of a block usually
+/// know the same.
 using GridClocks = std::shared_ptr<const std::vector<std::uint32_t>>;
 
-/// Behind which accesses of other warps something comes: those up to these times.
+/// Knowledge of a warp or event: it comes after all accesses of other warps up to these times.
 struct Knowledge {
-  std::array<std::uint32_t, kMaxBlockWarps> block{};  // of the warps of the same block
-  GridClocks grid;                                    // of all others; nullptr: none
+  std::array<std::uint32_t, kMaxBlockWarps> block{};  // warps of the same block
+  GridClocks grid;                                    // all other warps; nullptr: none
   void join(const Knowledge& other);
 };
 
-/// What a word hands on from those who have released there to those who acquire.
+/// The knowledge that a word passes from releasing warps to acquiring warps.
 struct Released {
   GridClocks grid;                          // to all blocks
-  std::uint64_t block = ~std::uint64_t{0};  // the last one that has released to its own warps,
-  Knowledge within;                         // and what
-  std::uint64_t version = 0;                // changes with all that
+  std::uint64_t block = ~std::uint64_t{0};  // the last block that released to its own warps
+  Knowledge within;                         // knowledge released within this block
+  std::uint64_t version = 0;                // changes with every update
 };
-/// The same of an mbarrier object.
+/// The knowledge that an mbarrier object passes to waiting warps.
 struct Arrived {
   Knowledge knowledge;
   std::array<LaneMask, kMaxBlockWarps> lanes{};  // by warp
 };
 
-/// What the blocks of a launch share.
+/// Race detection data that the blocks of a launch share.
 class LaunchRaces {
  public:
   LaunchRaces(const LaunchData& launch, RaceLog& log);
@@ -51,19 +53,19 @@ class LaunchRaces {
 
  private:
   friend class BlockRaces;
-  /// What is known of a pair of pcs and a space already: its race in the log.
-  std::unordered_map<std::uint64_t, std::size_t> pairs_;  // looked up only
+  /// By pair of pcs and space: index of the known race in the log.
+  std::unordered_map<std::uint64_t, std::size_t> pairs_;  // only for lookups
   const LaunchData& launch_;
   RaceLog& log_;
   bool begun_ = false;
   Shadow global_;
-  std::unordered_map<Address, Released> released_;  // looked up only
-  /// By block: a time that none of its warps has reached. A block that a policy drops begins anew, behind
-  /// what it did before.
+  std::unordered_map<Address, Released> released_;  // only for lookups
+  /// By block: a time after all accesses of its warps. If a policy drops and restarts the block, its new
+  /// accesses come after this time.
   std::vector<std::uint32_t> ended_;
 };
 
-/// The order within a block, and what its accesses are checked against.
+/// The order within a block, and the checks of its accesses.
 class BlockRaces {
  public:
   BlockRaces(LaunchRaces& launch, std::uint64_t index);
@@ -72,15 +74,15 @@ class BlockRaces {
   BlockRaces& operator=(const BlockRaces&) = delete;
   [[nodiscard]] RaceMode mode() const { return launch_.mode(); }
 
-  // --- barriers of the block: called by it -------------------------------------------------------
+  // --- barriers of the block, called by Block ---------------------------------------------------
   void arrives(const Warp& warp, std::uint32_t barrier);
-  /// All have arrived; `ended`: warps that count as if they had, as bits.
+  /// All warps have arrived. `ended`: mask of ended warps, which count as arrived.
   void opens(std::uint32_t barrier, std::uint32_t ended);
-  /// A warp that has waited goes on: behind all that have arrived.
+  /// A waiting warp continues, after all arrivals.
   void passes(const Warp& warp, std::uint32_t barrier);
 
-  // --- of watched instructions (race_watch.cpp), before they are executed ------------------------
-  /// An instruction of the warp's active lanes begins.
+  // --- watched instructions (race_watch.cpp), called before their execution ----------------------
+  /// Starts an instruction of the warp's active lanes.
   void enter(const Warp& warp) {
     Order& order = orders_[warp.index];
     if (warp.active != order.together && mode() == RaceMode::Lockstep) regroup(order, warp.active);
@@ -88,7 +90,7 @@ class BlockRaces {
   }
   /// These lanes have synchronised with each other.
   void join_lanes(const Warp& warp, LaneMask lanes);
-  /// A fence: what the warp has done so far, its later atomics release. `scope` as of Membar.
+  /// A fence: later atomics of the warp release its accesses up to now. `scope`: as for Membar.
   void fence(const Warp& warp, std::uint32_t scope);
 
   enum class Kind : std::uint8_t { Read, Write, Atomic };
@@ -97,9 +99,9 @@ class BlockRaces {
     std::uint32_t pc;
     Kind kind;
     bool strong;
-    std::uint32_t bytes;  // of each lane
+    std::uint32_t bytes;  // per lane
   };
-  /// `addresses` of `lanes`: within the block's shared memory, or global.
+  /// Checks accesses. `addresses` of `lanes`: offsets in the block's shared memory, or global addresses.
   void shared_access(const Warp& warp, const Access& access, const std::uint64_t* addresses, LaneMask lanes) {
     check(warp, access, addresses, lanes, shared_, isa::Space::Shared);
   }
@@ -108,33 +110,33 @@ class BlockRaces {
   }
   void forget_global(Address address, std::uint64_t bytes) { launch_.global_.forget(address, bytes); }
 
-  /// A strong access to `address` takes what has been released there, or adds to it what the warp's last
-  /// fence covers (`now`: what it has done up to now).
+  /// A strong access to `address`. acquire() takes the knowledge released there. release() adds the knowledge
+  /// at the warp's last fence, or, with `now`, its present knowledge.
   void acquire(const Warp& warp, std::uint32_t lane, isa::Space space, Address address);
   void release(const Warp& warp, isa::Space space, Address address, bool now);
-  /// The same of mbarrier objects in shared memory, where an arrival releases.
+  /// Accesses to mbarrier objects in shared memory. An arrival releases, a completed wait acquires.
   void mbarrier_arrives(const Warp& warp, LaneMask lanes, Address address);
   void mbarrier_passes(const Warp& warp, LaneMask lanes, Address address);
 
  private:
   using LaneTimes = std::array<std::uint32_t, kWarpSize>;
   struct Order {
-    std::uint32_t time = 0;                    // of the warp: one per watched instruction
-    LaneMask together = 0;                     // Lockstep: lanes that have gone on as one up to now
-    std::array<LaneTimes, kWarpSize> lanes{};  // [b][a]: lane b is behind what lane a did up to then
+    std::uint32_t time = 0;                    // time of the warp: one per watched instruction
+    LaneMask together = 0;                     // Lockstep: lanes that have executed together up to now
+    std::array<LaneTimes, kWarpSize> lanes{};  // [b][a]: lane b comes after lane a's accesses up to this time
     Knowledge knows;
-    Knowledge fenced_block;  // as it was at the last fence of any scope
-    Knowledge fenced_grid;   // and of one beyond the block
+    Knowledge fenced_block;  // knowledge at the last fence of any scope
+    Knowledge fenced_grid;   // knowledge at the last fence beyond the block
     bool has_fenced_block = false;
     bool has_fenced_grid = false;
-    GridClocks fenced;  // `fenced_grid` as clocks of the grid, once asked for
-    // What was acquired last, and by whom: a loop that waits does so again and again.
+    GridClocks fenced;  // `fenced_grid` as clocks of the grid, if computed
+    // The last acquire, which a waiting loop repeats many times.
     const Released* acquired = nullptr;
     std::uint64_t acquired_version = 0;
     LaneMask acquired_by = 0;
   };
   [[nodiscard]] std::uint32_t grid_index(std::uint32_t warp) const { return first_warp_ + warp; }
-  /// `warp` knows of itself, too, from now on.
+  /// The warp's knowledge, including its own accesses up to now.
   const Knowledge& now(std::uint32_t warp) {
     orders_[warp].knows.block[warp] = orders_[warp].time;
     return orders_[warp].knows;
@@ -160,7 +162,8 @@ class BlockRaces {
     Address address;  // of the cell
     std::uint32_t bytes;
   };
-  /// A race with `before`. False: lanes of one store that store the same, which is none.
+  /// Records a race with `before`. Returns false if there is no race, because lanes of one store write the
+  /// same value.
   bool found(const Place& at, const Mark& before, bool was_write);
   void describe(Race& race, const Place& at, const Mark& before, bool was_write) const;
 
@@ -169,10 +172,10 @@ class BlockRaces {
   std::uint32_t first_warp_;
   Shadow shared_;
   std::vector<Order> orders_;
-  std::array<Knowledge, 16> barriers_;              // of those that have arrived
-  std::array<Knowledge, 16> opened_;                // of those that had when it last opened
-  std::unordered_map<Address, Released> released_;  // at words of shared memory; looked up only
-  std::unordered_map<Address, Arrived> mbarriers_;  // looked up only
+  std::array<Knowledge, 16> barriers_;              // knowledge of arrived warps
+  std::array<Knowledge, 16> opened_;                // knowledge of all arrivals at the last opening
+  std::unordered_map<Address, Released> released_;  // at words of shared memory; only for lookups
+  std::unordered_map<Address, Arrived> mbarriers_;  // only for lookups
 };
 
 }  // namespace gpumux::emulator

@@ -1,4 +1,4 @@
-// What is remembered of each word of memory for finding races: its last writers and readers.
+// Shadow memory for race detection: the last writers and readers of each word of memory.
 #pragma once
 
 #include <array>
@@ -11,13 +11,13 @@
 
 namespace gpumux::emulator {
 
-/// An access that has been made: by whom, when in the order of its warp, and where in the code.
+/// A past access: its warp and lane, its time in the order of the warp, and its pc.
 struct Mark {
-  std::uint32_t warp = 0;  // of the grid, from 1 on; 0: there was no access
-  std::uint32_t time = 0;  // of that warp
+  std::uint32_t warp = 0;  // index in the grid, from 1; 0: no access
+  std::uint32_t time = 0;  // time of this warp
   std::uint32_t bits = 0;
 
-  static constexpr std::uint32_t kAtomic = 1;  // reads and writes in one
+  static constexpr std::uint32_t kAtomic = 1;  // reads and writes
   static constexpr std::uint32_t kStrong = 2;  // atomic, volatile, relaxed, acquire or release
   static constexpr std::uint32_t kLaneShift = 2;
   static constexpr std::uint32_t kPcShift = 7;
@@ -28,19 +28,19 @@ struct Mark {
   [[nodiscard]] std::uint32_t pc() const { return bits >> kPcShift; }
 };
 
-/// Two of either kind suffice to find nearly every race of a word: where more accesses than two are
-/// unordered, those of different blocks are kept, else of different warps, else of different lanes, so that
-/// whoever comes next meets one that is not its own.
+/// The last accesses of a word. Two of each kind are sufficient to find nearly every race. If there are more
+/// than two unordered accesses, accesses of different blocks are preferred, then of different warps, then of
+/// different lanes. So a later access meets one that is not its own.
 struct Cell {
   std::array<Mark, 2> writes;
   std::array<Mark, 2> reads;
 };
 
-/// The cells of an address range, made page by page when they are first asked for.
+/// The cells of an address range, whose pages are created at the first access.
 class Shadow {
  public:
   static constexpr std::uint32_t kPageBytes = 4096;
-  /// Cells of [address, address + bytes): aligned accesses of up to 16 bytes, which cross no page.
+  /// Cells of [address, address + bytes), for aligned accesses of up to 16 bytes, which cross no page.
   struct Cells {
     Cell* first;
     std::uint32_t count;
@@ -52,11 +52,11 @@ class Shadow {
     const auto offset = static_cast<std::uint32_t>(address % kPageBytes);
     return {&page.cells[offset >> page.shift], bytes >> page.shift, 1U << page.shift};
   }
-  /// Nothing has been accessed in [address, address + bytes).
+  /// Forgets all accesses to [address, address + bytes).
   void forget(std::uint64_t address, std::uint64_t bytes);
 
  private:
-  /// One cell per word until something narrower is accessed, then one per byte.
+  /// The cells of a page: one per word, or one per byte after a narrower access.
   struct Page {
     std::uint32_t shift = 2;
     std::vector<Cell> cells = std::vector<Cell>(kPageBytes / 4);
@@ -72,7 +72,7 @@ class Shadow {
     return *last_;
   }
 
-  std::unordered_map<std::uint64_t, std::unique_ptr<Page>> pages_;  // looked up only
+  std::unordered_map<std::uint64_t, std::unique_ptr<Page>> pages_;  // only for lookups
   std::uint64_t last_number_ = 0;
   Page* last_ = nullptr;
 };

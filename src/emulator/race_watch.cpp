@@ -30,8 +30,8 @@ void for_each_lane(LaneMask lanes, Body body) {
   for (; lanes != 0; lanes &= lanes - 1) body(static_cast<u32>(std::countr_zero(lanes)));
 }
 
-/// The lanes whose addresses lie in global memory and in the block's shared memory, where they become
-/// offsets.
+/// Divides lanes into those with addresses in global memory and those in the block's shared memory, whose
+/// addresses become offsets.
 struct BySpace {
   LaneMask global = 0;
   LaneMask shared = 0;
@@ -53,7 +53,7 @@ struct BySpace {
   }
 };
 
-/// Loads, stores and atomics.
+/// Checks loads, stores and atomics.
 void access(Warp& warp, const Op& op, LaneMask lanes) {
   BlockRaces& races = *warp.block->races();
   const Instruction& inst = *op.inst;
@@ -82,7 +82,7 @@ void access(Warp& warp, const Op& op, LaneMask lanes) {
   execute(warp, op, lanes);
 }
 
-/// Each row of 16 bytes by the lane that names it.
+/// Checks matrix accesses: each row of 16 bytes counts as an access of the lane that provides its address.
 void matrix(Warp& warp, const Op& op, LaneMask lanes) {
   BlockRaces& races = *warp.block->races();
   races.enter(warp);
@@ -100,7 +100,7 @@ void matrix(Warp& warp, const Op& op, LaneMask lanes) {
   execute(warp, op, lanes);
 }
 
-/// A copy counts as done when it is issued.
+/// Checks asynchronous copies. A copy counts as complete when it is issued.
 void async_copy(Warp& warp, const Op& op, LaneMask lanes) {
   BlockRaces& races = *warp.block->races();
   const Instruction& inst = *op.inst;
@@ -152,7 +152,7 @@ void membar(Warp& warp, const Op& op, LaneMask lanes) {
   execute(warp, op, lanes);
 }
 
-/// What malloc gives has no past.
+/// Memory from malloc has no earlier accesses.
 void service(Warp& warp, const Op& op, LaneMask lanes) {
   BlockRaces& races = *warp.block->races();
   races.enter(warp);
@@ -165,7 +165,7 @@ void service(Warp& warp, const Op& op, LaneMask lanes) {
   });
 }
 
-/// Nor has what the device run time gives.
+/// Memory from the device run time has no earlier accesses.
 void parameter_buffer(Warp& warp, const Op& op, LaneMask lanes) {
   BlockRaces& races = *warp.block->races();
   races.enter(warp);
@@ -192,7 +192,7 @@ void device_malloc(Warp& warp, const Op& op, LaneMask lanes) {
   });
 }
 
-/// Of a call of the run time that gives memory.
+/// The watching handler of a service that returns memory, or nullptr.
 Handler gives_memory(isa::Service called) {
   switch (called) {
     case isa::Service::Malloc: return &service;
@@ -202,9 +202,9 @@ Handler gives_memory(isa::Service called) {
   }
 }
 
-/// The lanes that the member masks of `lanes` name.
+/// The lanes in the member masks of `lanes`.
 LaneMask members(const Warp& warp, const Op& op, u32 which, LaneMask lanes) {
-  if (!op.inst->src[which]) return lanes;  // the forms without .sync
+  if (!op.inst->src[which]) return lanes;  // a form without .sync
   const auto* masks = warp.src<u32>(op, which);
   LaneMask named = 0;
   for_each_lane(lanes, [&](u32 lane) { named |= masks[lane]; });
@@ -227,7 +227,7 @@ void exchange(Warp& warp, const Op& op, LaneMask lanes) {
   execute(warp, op, lanes);
 }
 
-/// Takes part in which lanes go on as one.
+/// Only notes which lanes execute together.
 void only_enter(Warp& warp, const Op& op, LaneMask lanes) {
   warp.block->races()->enter(warp);
   execute(warp, op, lanes);

@@ -1,4 +1,4 @@
-// The handlers of instructions in kernels that are watched for races.
+// Handlers of instructions in kernels that are watched for races.
 #pragma once
 
 #include "emulator/launch.hpp"
@@ -6,8 +6,8 @@
 
 namespace gpumux::emulator {
 
-/// Puts a handler that looks on in front of each handler that matters for races, which it calls then
-/// (Program::unwatched). What kernels compute, and what the machine learns of it, stays the same.
+/// Replaces each handler that matters for races by a watching handler, which then calls the original one
+/// (Program::unwatched). The results of kernels and their records do not change.
 void watch_races(Program& program, RaceMode mode);
 
 }  // namespace gpumux::emulator

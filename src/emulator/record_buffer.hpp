@@ -1,4 +1,4 @@
-// What a warp has executed and the machine has not consumed yet.
+// Records that a warp has executed and the machine has not consumed.
 #pragma once
 
 #include <cstdint>
@@ -10,11 +10,11 @@
 
 namespace gpumux::emulator {
 
-/// Contiguous records and memory words of one warp, appended at the end and dropped from the front.
-/// Reused from block to block, so that a steady state allocates nothing.
+/// Contiguous records and memory words of one warp, which are appended at the end and dropped from the front.
+/// Buffers are reused from block to block, so that no memory is allocated in a steady state.
 class RecordBuffer {
  public:
-  /// Empties the buffer. `used`: somebody wants what goes into it.
+  /// Empties the buffer. `used`: its contents are needed.
   void begin(bool used) {
     used_ = used;
     clear();
@@ -24,7 +24,7 @@ class RecordBuffer {
     words_ = 0;
   }
   [[nodiscard]] bool used() const { return used_; }
-  /// Drops what `stream` has consumed and makes room for `wanted` more records.
+  /// Drops records that `stream` has consumed, and makes room for `wanted` more records.
   void make_room(const workload::WarpStream& stream, std::uint32_t wanted) {
     const std::uint32_t left = stream.available();
     if (records_ != left) {
@@ -40,7 +40,7 @@ class RecordBuffer {
     }
     if (records_ + wanted > record_capacity_) grow_records(records_ + wanted);
   }
-  /// Points the stream at the buffer's contents.
+  /// Points the stream to the buffer's contents.
   void publish(workload::WarpStream& stream) const {
     stream.next = record_data_.get();
     stream.end = record_data_.get() + records_;
@@ -48,7 +48,7 @@ class RecordBuffer {
   }
 
   [[nodiscard]] workload::ExecRecord* record_end() { return record_data_.get() + records_; }
-  /// Memory words that the machine has not consumed.
+  /// Number of memory words that the machine has not consumed.
   [[nodiscard]] std::uint32_t words_left(const workload::WarpStream& stream) const {
     return stream.mem_next == nullptr
                ? words_
@@ -56,21 +56,21 @@ class RecordBuffer {
   }
   void records_added(std::uint32_t count) { records_ += count; }
 
-  /// Room for a header and `transactions` words; keep() says how many were used.
+  /// Room for a header and `transactions` words. keep() commits the words that were used.
   std::uint64_t* room(std::uint32_t transactions) {
     if (words_ + 1 + transactions > word_capacity_) grow_words(words_ + 1 + transactions);
     return word_data_.get() + words_;
   }
-  /// Ends an instruction: the transactions lie behind the header's place.
+  /// Completes an instruction whose transactions were written after the header's place.
   void keep(const workload::MemHeader& header) {
     std::memcpy(word_data_.get() + words_, &header, sizeof(header));
     words_ += 1U + header.transactions;
   }
 
  private:
-  // Odd numbers of cache lines: warps run in step, so buffers at multiples of a power of two would meet in
-  // the same sets of the host's caches. The first size is what a refill gives where warps may wait for each
-  // other.
+  // Capacities are odd numbers of cache lines. Warps run in step, so buffers at multiples of a power of two
+  // would fall into the same sets of the host's caches. The first size is that of a refill for warps that may
+  // wait for each other.
   static constexpr std::uint32_t kPerLine = 8;
   static constexpr std::uint32_t kFirstRecords = 33 * kPerLine;
   static constexpr std::uint32_t kFirstWords = 9 * kPerLine;

@@ -1,5 +1,5 @@
-// Exact rounding between number formats, bit by bit: the reference path for every conversion, and the
-// arithmetic of formats that the host lacks.
+// Exact rounding between number formats, bit by bit: the reference for every conversion, and the arithmetic
+// of formats that the host lacks.
 #pragma once
 
 #include <bit>
@@ -10,7 +10,7 @@
 
 namespace gpumux::emulator {
 
-/// A binary floating-point format: bits of precision with the hidden one, exponents of the smallest
+/// A binary floating-point format: bits of precision including the hidden bit, and exponents of the smallest
 /// and the largest normal number.
 struct Format {
   int precision;
@@ -37,7 +37,7 @@ struct Exact {
   enum class Kind : std::uint8_t { Finite, Infinity, NotANumber };
   Kind kind = Kind::Finite;
   bool negative = false;
-  std::uint64_t mantissa = 0;  // 0: zero of the given sign
+  std::uint64_t mantissa = 0;  // 0: zero with the given sign
   int exponent = 0;
 };
 
@@ -56,10 +56,10 @@ constexpr Exact decompose(std::uint64_t bits, const Format& format) {
   return value;
 }
 
-/// value / 2^shift rounded to an integer; 1 <= shift.
+/// value / 2^shift rounded to an integer, for shift >= 1.
 constexpr std::uint64_t shift_rounded(std::uint64_t value, int shift, bool negative, isa::Rounding mode) {
   std::uint64_t quotient = 0;
-  std::uint64_t rest = value != 0 ? 1 : 0;  // compared with half below: here less than half
+  std::uint64_t rest = value != 0 ? 1 : 0;  // remainder, compared with half below; here less than half
   std::uint64_t half = 2;
   if (shift <= 63) {
     quotient = value >> shift;
@@ -83,7 +83,8 @@ constexpr std::uint64_t shift_rounded(std::uint64_t value, int shift, bool negat
   return quotient + (up ? 1 : 0);
 }
 
-/// The bits of a finite value in `format`. Overflow gives infinity or the largest number as the mode says.
+/// The bits of a finite value in `format`. Overflow gives infinity or the largest number, depending on the
+/// mode.
 constexpr std::uint64_t encode(const Exact& value, const Format& format, isa::Rounding mode) {
   const std::uint64_t sign = value.negative ? format.sign() : 0;
   if (value.mantissa == 0) return sign;
@@ -96,7 +97,7 @@ constexpr std::uint64_t encode(const Exact& value, const Format& format, isa::Ro
   const std::uint64_t rounded = shift_rounded(mantissa, quantum - exponent, value.negative, mode);
   std::uint64_t bits = rounded;
   if (!subnormal) {
-    // Adding lets a carry out of the fraction raise the exponent.
+    // By addition, a carry out of the fraction increments the exponent.
     bits = (static_cast<std::uint64_t>(top - format.min_exponent) << format.fraction_bits()) + rounded;
   }
   if (bits >= format.infinity()) {
@@ -107,7 +108,7 @@ constexpr std::uint64_t encode(const Exact& value, const Format& format, isa::Ro
   return sign | bits;
 }
 
-/// The host's rounding mode for the length of a scope.
+/// Sets the host's rounding mode for a scope.
 class RoundingScope {
  public:
   explicit RoundingScope(isa::Rounding mode) {

@@ -1,4 +1,4 @@
-// The run time's services on the device: printf, assert, malloc and free.
+// Services of the run time on the device: printf, assert, malloc and free.
 #include <algorithm>
 #include <cctype>
 #include <cstdio>
@@ -29,7 +29,7 @@ std::string read_string(const Warp& warp, u32 lane, u64 address) {
   warp.block->fault(warp, lane, fmt::format("the string at 0x{:x} does not end", address));
 }
 
-/// The arguments of one call: each at its natural alignment, int as 4 bytes, the rest as 8.
+/// Reads the arguments of one call. Each has its natural alignment, int has 4 bytes, all others 8.
 class ArgumentReader {
  public:
   ArgumentReader(const Warp& warp, u32 lane, u64 base) : warp_(warp), lane_(lane), base_(base) {}
@@ -53,7 +53,7 @@ class ArgumentReader {
 
 /// One conversion specification, after its '%'.
 struct Conversion {
-  std::string flags;  // flags, width and precision, '*' replaced by its value
+  std::string flags;  // flags, width and precision, with '*' replaced by its value
   std::string length;
   char letter = 0;
 };
@@ -111,7 +111,7 @@ std::string convert(const Conversion& c, ArgumentReader& arguments, const Warp& 
   }
 }
 
-/// Formats as the device's printf does; `count` gets the number of arguments taken.
+/// Formats like the device's printf. `count` receives the number of consumed arguments.
 std::string format_message(const Warp& warp, u32 lane, const std::string& format, u64 base, u32& count) {
   constexpr std::string_view kFlags = "-+ #0";
   constexpr std::string_view kLetters = "diuxXocsfFeEgGaAp";
@@ -126,7 +126,7 @@ std::string format_message(const Warp& warp, u32 lane, const std::string& format
     const std::size_t begin = i++;
     Conversion c;
     while (i < format.size() && kFlags.find(format[i]) != std::string_view::npos) c.flags += format[i++];
-    // Widths beyond what the device's buffer holds would only fill the host's memory.
+    // Larger widths than the device's buffer would only fill the host's memory.
     const auto number = [&] {
       constexpr std::int64_t kWidestField = 1 << 20;
       std::int64_t value = 0;
@@ -160,7 +160,7 @@ std::string format_message(const Warp& warp, u32 lane, const std::string& format
       continue;
     }
     if (i == format.size() || kLetters.find(format[i]) == std::string_view::npos) {
-      // Not a conversion: shown as it stands, as the device does.
+      // Invalid conversions are printed unchanged, as on the device.
       text.append(format, begin, i - begin);
       continue;
     }
@@ -211,13 +211,13 @@ void assert_service(Warp& warp, const Op& op, LaneMask lanes) {
   warp.block->fault(warp, static_cast<u32>(std::countr_zero(lanes)), first, FaultKind::Assertion);
 }
 
-// The device's heap is ordinary device memory: a pointer from malloc is checked like any other.
+// The device's heap is ordinary device memory, so accesses by pointers from malloc are checked like others.
 void malloc_service(Warp& warp, const Op& op, LaneMask lanes) {
   alignas(64) u64 result[kWarpSize] = {};
   for (LaneMask rest = lanes; rest != 0; rest &= rest - 1) {
     const u32 lane = static_cast<u32>(std::countr_zero(rest));
     const u64 bytes = warp.src<u64>(op, 0)[lane];
-    try {  // without room the null pointer, as on the device
+    try {  // without room: a null pointer, as on the device
       result[lane] = warp.block->memory().allocate_heap(bytes, warp.block->launch().config.heap_bytes);
     } catch (const SimulationFault&) {
       result[lane] = 0;

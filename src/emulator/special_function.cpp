@@ -1,6 +1,6 @@
-// The approximate functions. PTX bounds their error only, so each is the function computed to within
-// one unit in the last place of its type (rcp, sqrt and div correctly rounded): results may differ from a
-// GPU's in the last bits, within what PTX allows.
+// Approximate functions. PTX only bounds their errors, so they are computed to within one unit in the last
+// place (rcp, sqrt and div correctly rounded). Results may differ from a GPU's in the last bits, within the
+// bounds of PTX.
 
 #include <cmath>
 
@@ -17,7 +17,8 @@ using isa::Type;
 
 inline float rsqrt32(float a) { return static_cast<float>(1.0 / std::sqrt(static_cast<double>(a))); }
 inline float tanh32(float a) { return static_cast<float>(std::tanh(static_cast<double>(a))); }
-// sin and cos of the hardware see no subnormal inputs; without .ftz PTX still defines them so.
+// The hardware's sin and cos flush subnormal inputs. PTX without .ftz supports subnormals, so these functions
+// do.
 inline float sin32(float a) { return std::sin(a); }
 inline float cos32(float a) { return std::cos(a); }
 inline float lg2_32(float a) { return std::log2(a); }
@@ -37,7 +38,7 @@ Handler choose_f32(const Instruction& inst) {
   return inst.ftz ? of_f32<true, F>() : of_f32<false, F>();
 }
 
-// f16 and bf16, alone and in pairs: computed as f32 and rounded once.
+// f16 and bf16, single and in pairs: computed as f32 and rounded once.
 template <bool Bfloat, bool Pair, auto F>
 void narrow(Warp& warp, const Op& op, LaneMask lanes) {
   auto* d = warp.dst<u32>(op);
@@ -68,7 +69,7 @@ Handler choose(const Instruction& inst) {
   }
 }
 
-// rcp.approx.ftz.f64 and rsqrt.approx.ftz.f64 work on the upper 32 bits alone and give such a value.
+// rcp.approx.ftz.f64 and rsqrt.approx.ftz.f64 read and write only the upper 32 bits of a value.
 inline double upper_half(double x) {
   return std::bit_cast<double>(std::bit_cast<u64>(x) & 0xffffffff00000000ULL);
 }
@@ -89,7 +90,7 @@ Handler select_special_function(const Instruction& inst) {
       return &map1<ViewF64, ViewF64, ([](double a) { return coarse(a, 1.0 / flush64(upper_half(a))); })>;
     }
     if (inst.op == Opcode::Rsqrt) {
-      // Without .ftz PTX asks for an error below 2^-50 or so: twice rounded is well inside.
+      // Without .ftz, PTX requires an error below about 2^-50, which double rounding satisfies.
       if (!inst.ftz)
         return &map1<ViewF64, ViewF64, ([](double a) { return with_nan(1.0 / std::sqrt(a), a); })>;
       return &map1<ViewF64, ViewF64,

@@ -19,7 +19,7 @@ using workload::ChannelKind;
 using workload::MemHeader;
 using workload::Texture;
 
-/// An access of one lane: x in bytes, of which there are `row`.
+/// The position of one lane's access. `x` and `row`, the size of a row, are in bytes.
 struct SurfacePlace {
   i64 x = 0, y = 0, slice = 0;
   i64 row = 0;
@@ -38,7 +38,7 @@ bool is_inside(const SurfacePlace& at, const Texture& surface, u32 bytes) {
                                 at.x, at.y, at.slice, handle, at.row, surface.extent[1], surface.slices));
 }
 
-/// The nearest that is inside.
+/// The nearest position inside the surface.
 SurfacePlace clamped(const SurfacePlace& at, const Texture& surface, u32 bytes) {
   const i64 last = (at.row / bytes - 1) * bytes;
   return {std::clamp<i64>(at.x, 0, last), std::clamp<i64>(at.y, 0, i64{surface.extent[1]} - 1),
@@ -69,12 +69,12 @@ void load(Warp& warp, const Op& op, LaneMask lanes) {
   }
   if (inside != 0) return record_global(warp, a, inside, bytes, MemHeader::Where::Texture);
   warp.buffer->room(0);
-  MemHeader header;  // answered all the same, as a fetch of nothing but border is
+  MemHeader header;  // also answered by the machine, like a fetch that reads only border
   header.where = MemHeader::Where::Texture;
   warp.buffer->keep(header);
 }
 
-/// A value of 32 bits as a channel of the format holds it.
+/// A 32-bit value converted to a channel of the format.
 u32 as_channel(const workload::TexelFormat& format, u32 bits) {
   switch (format.kind) {
     case ChannelKind::Float: return format.bits == 16 ? float_to_half(std::bit_cast<float>(bits)) : bits;
@@ -90,7 +90,8 @@ u32 as_channel(const workload::TexelFormat& format, u32 bits) {
   return bits;
 }
 
-/// Texels of the surface's own format; channels that it lacks are dropped, those that are not given are 0.
+/// Stores texels in the surface's own format. Values for channels that it lacks are dropped, and channels
+/// without a value become 0.
 void store_texels(Warp& warp, const Op& op, LaneMask lanes) {
   const Instruction& inst = *op.inst;
   TextureObjects objects(warp, op);
@@ -130,7 +131,7 @@ void store(Warp& warp, const Op& op, LaneMask lanes) {
   const workload::DeviceMemory& memory = warp.block->memory();
   for (u32 e = 0; e < inst.vector; ++e) {
     const bool wide = width == 8 || inst.src[first + e].kind == isa::Operand::Kind::Reg64;
-    for (LaneMask rest = inside; rest != 0; rest &= rest - 1) {  // the highest lane wins
+    for (LaneMask rest = inside; rest != 0; rest &= rest - 1) {  // in lane order: the highest lane wins
       const u32 lane = static_cast<u32>(std::countr_zero(rest));
       const u64 value = wide ? sources.row<u64>(first + e)[lane] : sources.row<u32>(first + e)[lane];
       std::memcpy(memory.host(a.at[lane] + u64{e} * width), &value, width);
@@ -143,7 +144,7 @@ void store(Warp& warp, const Op& op, LaneMask lanes) {
 LaneMask place_on_surface(Addresses& addresses, const Warp& warp, const Op& op, LaneMask lanes, u32 bytes) {
   const Instruction& inst = *op.inst;
   const bool layered = isa::is_layered(inst.geometry);
-  const u32 first = layered ? 2 : 1;  // source of x
+  const u32 first = layered ? 2 : 1;  // source index of x
   const u32 axes = isa::coordinates(inst.geometry) - (layered ? 1U : 0U);
   const ManySources sources(warp, op);
   TextureObjects surfaces(warp, op);
@@ -167,7 +168,7 @@ LaneMask place_on_surface(Addresses& addresses, const Warp& warp, const Op& op, 
                                     bytes, at.x));
     }
     if (!is_inside(at, surface, bytes)) {
-      // What is wider than a row has no place that is near.
+      // An access wider than a row has no nearest position.
       if (inst.bounds == SurfaceBounds::Trap || at.row < bytes)
         fault_outside(warp, lane, at, surface, surfaces.handle());
       if (inst.bounds == SurfaceBounds::Zero) continue;

@@ -1,5 +1,5 @@
-// Texture fetches and queries of a warp: coordinates from its registers, results into them, and the lines
-// that its texels lie in.
+// Texture fetches and queries of a warp: reads coordinates from registers, writes results to registers, and
+// records the lines of the texels.
 #include <algorithm>
 #include <bit>
 
@@ -18,10 +18,10 @@ using workload::MemHeader;
 using workload::Texture;
 using workload::Transaction;
 
-/// The lines of a fetch in the order of their first lane, each with its sectors and lanes; found by hashing.
+/// The lines of a fetch in the order of their first lane, with sectors and lanes, found by hashing.
 class TexelLines {
  public:
-  static constexpr u32 kMost = kWarpSize * TextureSample::kMost;  // no texel lies across lines
+  static constexpr u32 kMost = kWarpSize * TextureSample::kMost;  // no texel crosses a line
   explicit TexelLines(u64* words) : words_(words) {}
   void add(Address at, u32 lane) {
     const u64 line = at / kLineBytes;
@@ -44,17 +44,17 @@ class TexelLines {
   [[nodiscard]] u32 count() const { return count_; }
 
  private:
-  static constexpr u32 kSlots = 512;  // no more than there may be lines
+  static constexpr u32 kSlots = 512;  // at least the maximum number of lines
   u64* words_;
   u32 count_ = 0;
   std::array<u16, kSlots> slot_{};
-  std::array<u8, kMost> last_lane_;  // of each line
+  std::array<u8, kMost> last_lane_;  // by line
 };
 
 void fetch(Warp& warp, const Op& op, LaneMask lanes) {
   const Instruction& inst = *op.inst;
   const bool layered = isa::is_layered(inst.geometry);
-  const u32 first = layered ? 2 : 1;  // source of x
+  const u32 first = layered ? 2 : 1;  // source index of x
   const u32 axes = isa::coordinates(inst.geometry) - (layered ? 1U : 0U);
   const u32 behind = first + axes;
   const ManySources sources(warp, op);

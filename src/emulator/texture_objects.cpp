@@ -13,7 +13,7 @@ using isa::Opcode;
 TextureObjects::TextureObjects(const Warp& warp, const Op& op)
     : warp_(warp), op_(op), handles_(warp.src<std::uint64_t>(op, 0)) {
   if (op.inst->src[0].kind != isa::Operand::Kind::Symbol) return;
-  // A texture reference holds what the host has bound to it; all lanes read the same.
+  // A texture reference holds the object that the host has bound to it. All lanes read the same reference.
   std::memcpy(&bound_, warp.block->memory().host(handles_[0]), sizeof(bound_));
   reference_ = true;
 }

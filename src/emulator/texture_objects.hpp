@@ -1,4 +1,4 @@
-// Which texture or surface object each lane of an instruction means.
+// The texture or surface object of each lane of an instruction.
 #pragma once
 
 #include "emulator/block.hpp"
@@ -6,18 +6,18 @@
 
 namespace gpumux::emulator {
 
-/// Lanes usually name the same one, which is looked up once.
+/// Looks up objects. All lanes usually have the same object, which is looked up once.
 class TextureObjects {
  public:
   TextureObjects(const Warp& warp, const Op& op);
-  /// Throws SimulationFault when the lane's handle is no object, or one that the instruction does not access,
-  /// or of memory that was freed.
+  /// The lane's object. Throws SimulationFault if its handle is no object, if the instruction cannot access
+  /// the object, or if the object's memory was freed.
   const workload::Texture& of(std::uint32_t lane) {
     const std::uint64_t handle = reference_ ? bound_ : handles_[lane];
     if (object_ == nullptr || handle != handle_) look_up(handle, lane);
     return *object_;
   }
-  /// Of the lane that was asked for last.
+  /// The handle of the lane that was looked up last.
   [[nodiscard]] std::uint64_t handle() const { return handle_; }
 
  private:

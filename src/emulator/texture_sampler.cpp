@@ -18,10 +18,11 @@ using workload::TextureResource;
 
 constexpr std::int64_t kOutside = -1;  // a texel of the border
 
-/// A coordinate in texels: of one that is normalized, whole parts of 2^-21 within the address mode's period,
-/// times the extent. Other coordinates stay: their texels are clamped one by one.
+/// A coordinate in texels. A normalized coordinate is rounded down to a multiple of 2^-21, reduced to the
+/// address mode's period and multiplied by the extent. Other coordinates are unchanged, since their texels
+/// are clamped individually.
 double position(const Texture& texture, const TextureFetch& fetch, unsigned axis) {
-  constexpr double kFar = 1e12;  // beyond every texel, and far from where integers of 64 bits end
+  constexpr double kFar = 1e12;  // beyond every texel, and well inside the range of 64-bit integers
   double x = fetch.at[axis];
   if (std::isnan(x)) return 0;
   if (fetch.integers) return x;
@@ -30,7 +31,7 @@ double position(const Texture& texture, const TextureFetch& fetch, unsigned axis
     constexpr double kParts = 1 << 21;
     x = std::floor(x * kParts) / kParts;
   }
-  if (mode == AddressMode::Wrap || mode == AddressMode::Mirror) {  // only where coordinates are normalized
+  if (mode == AddressMode::Wrap || mode == AddressMode::Mirror) {  // only with normalized coordinates
     if (std::isinf(x)) return 0;
     const double period = mode == AddressMode::Wrap ? 1 : 2;
     x -= period * std::floor(x / period);
@@ -39,7 +40,7 @@ double position(const Texture& texture, const TextureFetch& fetch, unsigned axis
   return std::clamp(x, -kFar, kFar);
 }
 
-/// The texel that stands for number `index` of an axis.
+/// The texel of index `index` on an axis, by the address mode.
 std::int64_t resolve(const Texture& texture, const TextureFetch& fetch, unsigned axis, std::int64_t index) {
   const auto extent = static_cast<std::int64_t>(texture.extent[axis]);
   if (index >= 0 && index < extent) return index;
@@ -56,7 +57,7 @@ std::int64_t resolve(const Texture& texture, const TextureFetch& fetch, unsigned
   return std::clamp<std::int64_t>(index, 0, extent - 1);
 }
 
-/// The two neighbours of a position along an axis, and the weight of the second in 256ths, less than 256.
+/// The two texels next to a position on an axis, and the weight of the second one in 256ths, less than 256.
 struct Neighbours {
   std::array<std::int64_t, 2> index{};
   std::int64_t weight = 0;
@@ -69,12 +70,12 @@ Neighbours neighbours(const Texture& texture, const TextureFetch& fetch, unsigne
   return {{resolve(texture, fetch, axis, first), resolve(texture, fetch, axis, first + 1)}, parts & 255};
 }
 
-/// What integers of a texel's format are divided by where they are read as floats.
+/// The divisor for integers of a texel's format that are read as floats.
 std::int64_t largest(const workload::TexelFormat& format) {
   return (std::int64_t{1} << (format.bits - (format.kind == ChannelKind::Signed ? 1U : 0U))) - 1;
 }
 
-/// To the nearest f32, away from zero from halfway between two.
+/// `x` rounded to the nearest f32, ties away from zero.
 float nearest_away(double x) {
   const auto to_even = static_cast<float>(x);
   const double rest = x - double{to_even};
@@ -84,7 +85,7 @@ float nearest_away(double x) {
   return double{farther} - x == rest ? farther : to_even;
 }
 
-/// The same to f16, as f32.
+/// `x` rounded to the nearest f16, ties away from zero, as f32.
 float nearest_half_away(double x) {
   if (!(std::abs(x) < 65520)) return half_to_float(float_to_half(static_cast<float>(x)));
   int exponent = 0;
@@ -93,7 +94,7 @@ float nearest_half_away(double x) {
   return static_cast<float>(std::round(x / step) * step);
 }
 
-/// A border's value at the precision of the texels, within what they hold.
+/// The border's value in the precision and range of the texels.
 float at_precision(const workload::TexelFormat& format, float border) {
   if (format.kind == ChannelKind::Float) return format.bits == 16 ? nearest_half_away(border) : border;
   if (std::isnan(border)) return 0;
@@ -102,7 +103,7 @@ float at_precision(const workload::TexelFormat& format, float border) {
   return static_cast<float>(std::floor(std::clamp(double{border}, least, 1.0) * scale + 0.5) / scale);
 }
 
-/// What channels that a texel does not have give: (0, 0, 0, 1).
+/// The value of a channel that the texels do not have: (0, 0, 0, 1).
 std::uint32_t missing(const Texture& texture, std::uint32_t channel) {
   if (channel != 3) return 0;
   return texture.reads_floats ? std::bit_cast<std::uint32_t>(1.0F) : 1;
@@ -116,7 +117,7 @@ std::uint32_t channel_value(const Texture& texture, const std::byte* at) {
     return format.bits == 16 ? std::bit_cast<std::uint32_t>(half_to_float(bits)) : bits;
   const bool is_signed = format.kind == ChannelKind::Signed;
   const unsigned unused = 32U - format.bits;
-  const auto value = static_cast<std::int32_t>(bits << unused) >> unused;  // of a signed one
+  const auto value = static_cast<std::int32_t>(bits << unused) >> unused;  // sign-extended
   if (!texture.reads_floats) return is_signed ? static_cast<std::uint32_t>(value) : bits;
   const auto one = static_cast<float>(largest(format));
   const float scaled =
@@ -169,14 +170,14 @@ class Reader {
   TextureSample& sample_;
 };
 
-/// The sum of a filter's texels by their weights, of which `unit` make one.
+/// The weighted sum of a filter's texels. `unit` is the sum of all weights.
 class Filter {
  public:
   Filter(const Texture& texture, std::int64_t unit)
       : format_(texture.resource.array.shape.format),
         unit_(unit),
         integers_(format_.kind != ChannelKind::Float) {}
-  /// Texels of weight 0 add nothing, not even a NaN.
+  /// Texels of weight 0 have no effect, not even NaN.
   void add(const Texel& texel, std::int64_t weight) {
     if (weight == 0) return;
     for (std::uint32_t c = 0; c < 4; ++c) {
@@ -197,12 +198,12 @@ class Filter {
   }
 
  private:
-  /// The nearest of 16 bits, upward from halfway between two.
+  /// The sum rounded to 16 bits, ties upward.
   [[nodiscard]] float level(std::int64_t sum) const {
     const std::int64_t wide = format_.kind == ChannelKind::Signed ? 32767 : 65535;
     const std::int64_t over = 2 * largest(format_) * unit_;
     std::int64_t up = 2 * sum * wide + over / 2;
-    if (up < 0) up -= over - 1;  // division is towards zero
+    if (up < 0) up -= over - 1;  // division rounds toward zero
     const std::int64_t nearest = up / over;
     return static_cast<float>(nearest) / static_cast<float>(wide);
   }
@@ -217,7 +218,8 @@ class Filter {
   std::array<double, 4> sum_{};
 };
 
-/// Hardware's: the fourth texel's weight is rounded, the others are what is left.
+/// Filters in two dimensions like hardware: the fourth texel's weight is rounded, and the others are derived
+/// from it.
 Texel filter_plane(const Texture& texture, Reader& reader, const Neighbours& x, const Neighbours& y) {
   Filter filter(texture, 256);
   const std::int64_t both = (x.weight * y.weight + 128) >> 8U;
@@ -228,7 +230,8 @@ Texel filter_plane(const Texture& texture, Reader& reader, const Neighbours& x, 
   return filter.result();
 }
 
-/// A row is filtered as a plane's first, at y = 0: halfway to what lies before it.
+/// Filters in one dimension, as the first row of a plane at y = 0: halfway between this row and the one
+/// before it.
 Texel filter_row(const Texture& texture, Reader& reader, const Neighbours& x) {
   Filter filter(texture, 256);
   const bool bordered = texture.settings.address[1] == AddressMode::Border;
@@ -240,7 +243,8 @@ Texel filter_row(const Texture& texture, Reader& reader, const Neighbours& x) {
   return filter.result();
 }
 
-/// Exact products: how hardware rounds the weights of eight texels is not known.
+/// Filters in three dimensions with exact products. How hardware rounds the weights of eight texels is not
+/// known.
 Texel filter_volume(const Texture& texture, Reader& reader, const std::array<Neighbours, 3>& along) {
   Filter filter(texture, 1 << 24);
   for (std::uint32_t corner = 0; corner < 8; ++corner) {
@@ -260,14 +264,14 @@ Texel filter_volume(const Texture& texture, Reader& reader, const std::array<Nei
 
 namespace {
 
-/// Of one level; what it looks at comes behind what `result` has.
+/// Samples one level. Touched texels are appended to `result`.
 void sample_level(const Texture& texture, const workload::DeviceMemory& memory, const TextureFetch& fetch,
                   TextureSample& result) {
   Reader reader(texture, memory, fetch, result);
   const unsigned dimensions = texture.dimensions;
   if (texture.resource.kind == TextureResource::Kind::Linear) {
     const double x = fetch.at[0];
-    // Beyond its ends there are zeroes.
+    // Texels beyond the ends are zero.
     if (x >= 0 && x < texture.extent[0]) result.value = reader.read(static_cast<std::int64_t>(x), 0, 0);
     return;
   }
@@ -287,8 +291,8 @@ void sample_level(const Texture& texture, const workload::DeviceMemory& memory, 
                                    : filter_volume(texture, reader, along);
 }
 
-/// A direction as a place on a face: CUDA C++ Programming Guide, "Cubemap Textures". Where two axes are as
-/// long, which it leaves open, z goes before y and y before x.
+/// A direction as a position on a face (CUDA C++ Programming Guide, "Cubemap Textures"). The guide does not
+/// define ties between axes. Here z has precedence over y, and y over x.
 struct Face {
   std::uint32_t number = 0;  // +x, -x, +y, -y, +z, -z
   double major = 0, s = 0, t = 0;
@@ -311,14 +315,14 @@ Face face_of(const double* v) {
   return face_along(axis * 2 + (v[axis] < 0 ? 1 : 0), v);
 }
 
-/// The fetch of a layer of two dimensions that one of a cube is.
+/// Converts a fetch of a cube map to a fetch of a two-dimensional layer.
 TextureFetch on_face(const Texture& texture, const TextureFetch& fetch) {
   const Face face = face_of(fetch.at.data());
   TextureFetch flat = fetch;
   flat.at = {(face.s / face.major + 1) / 2, (face.t / face.major + 1) / 2, 0};
   const std::int64_t cubes = std::int64_t{texture.slices} / 6;
   flat.layer = std::clamp<std::int64_t>(fetch.layer, 0, cubes - 1) * 6 + face.number;
-  for (unsigned along = 0; along < 2; ++along) {  // of (s / m + 1) / 2
+  for (unsigned along = 0; along < 2; ++along) {  // derivative of (s / m + 1) / 2
     const Face change = face_along(face.number, &fetch.gradients[std::size_t{along} * 3]);
     const double over = 2 * face.major * face.major;
     flat.gradients[std::size_t{along} * 2] = (change.s * face.major - face.s * change.major) / over;
@@ -327,8 +331,8 @@ TextureFetch on_face(const Texture& texture, const TextureFetch& fetch) {
   return flat;
 }
 
-/// The level that a fetch asks for: of gradients, how many texels apart neighbours are in the direction in
-/// which they are farther.
+/// The mipmap level of a fetch. With gradients, it is derived from the larger of the distances in texels to
+/// the neighbours in x and y.
 double wanted_level(const Texture& texture, const TextureFetch& fetch) {
   switch (fetch.detail) {
     case isa::TextureDetail::None: return 0;
@@ -348,7 +352,7 @@ double wanted_level(const Texture& texture, const TextureFetch& fetch) {
   return std::log2(farthest) / 2;
 }
 
-/// In 256ths, with the texture's bias and within its bounds and levels.
+/// The level in 256ths, with the texture's bias, within its bounds and its number of levels.
 std::int64_t level_parts(const Texture& texture, const TextureFetch& fetch) {
   const auto last = static_cast<double>(texture.further.size());
   double level = wanted_level(texture, fetch);
@@ -434,7 +438,7 @@ std::uint32_t answer(const Texture& texture, isa::TextureQuery query, std::uint3
     case TextureQuery::ArraySize: return texture.layered ? texture.slices : 0;
     case TextureQuery::MipmapLevels: return static_cast<std::uint32_t>(texture.further.size() + 1);
     case TextureQuery::ChannelDataType: {
-      // OpenCL's numbers, which PTX has taken over.
+      // OpenCL's numbers, which PTX uses.
       const workload::TexelFormat& format = shape.format;
       const std::uint32_t width = format.bits == 8 ? 0 : format.bits == 16 ? 1 : 2;
       if (format.kind == ChannelKind::Float) return 0x10ddU + (format.bits == 32 ? 1 : 0);

@@ -41,8 +41,8 @@ BitSet registers_read_unwritten(const isa::Function& function) {
     for (std::uint32_t i = 0; i < space.size(); ++i) found.set(i);
     return found;
   }
-  // Live registers by backward data flow, at the instructions that jumps lead to.
-  std::vector<std::uint32_t> place(code.size(), 0);  // in `live`, of a target
+  // Live registers by backward data flow, at the targets of jumps.
+  std::vector<std::uint32_t> place(code.size(), 0);  // by pc of a target: index in `live`
   std::vector<BitSet> live(1);
   for (const Instruction& inst : code) {
     if (inst.op != Opcode::Bra || place.at(inst.target) != 0) continue;

@@ -1,4 +1,4 @@
-// The state of one warp: registers, predicates and the stack of divergent paths.
+// The state of one warp: registers, predicates, and the stack of divergent paths.
 #pragma once
 
 #include <cstddef>
@@ -13,55 +13,56 @@ namespace gpumux::emulator {
 class Block;
 class RecordBuffer;
 
-/// A path that waits below the running one. It runs on from `pc` once every path above it has ended.
+/// A path that waits below the running one. It continues at `pc` when all paths above it have ended.
 struct PathEntry {
   std::uint32_t pc = 0;
-  std::uint32_t reconverge = isa::kNoTarget;  // where this path itself ends
+  std::uint32_t reconverge = isa::kNoTarget;  // end of this path
   LaneMask lanes = 0;
-  bool caller = false;   // the paths above, up to the next caller of these lanes, are a called function's
-  bool at_sync = false;  // at `pc` it waits for lanes that run elsewhere
+  bool caller = false;   // paths above, up to the lanes' next caller, are in a called function
+  bool at_sync = false;  // waits at `pc` for lanes on other paths
   friend bool operator==(const PathEntry&, const PathEntry&) = default;
 };
 
-/// Switched: another path runs on, and whoever runs the warp has to look at it anew.
+/// Switched: another path runs now, so the caller must reload the warp's state.
 enum class WarpStatus : std::uint8_t { Running, AtBarrier, Switched, Done };
 
-/// When a warp whose lanes have diverged was last seen to wait for memory (independent_threads.cpp).
+/// State of the check whether a diverged warp spins (independent_threads.cpp).
 struct SpinWatch {
-  std::uint64_t look_at = 0;  // of Warp::executed: when to look next
-  std::uint64_t gap = 0;      // instructions until then
-  std::uint64_t since = 0;    // it has been seen to spin in the loop `reads` since then; 0: it has not
-  std::uint64_t reads = 0;    // hash of what it read there
+  std::uint64_t look_at = 0;  // value of Warp::executed at the next check
+  std::uint64_t gap = 0;      // number of instructions until the next check
+  std::uint64_t since = 0;    // start of spinning in the loop `reads`; 0: not spinning
+  std::uint64_t reads = 0;    // hash of the loop's reads
   bool yielded = false;       // lanes of this warp have waited for each other before
 };
 
 struct Warp {
-  // Used by every instruction.
+  // Members that every instruction uses.
   std::byte* base[kSourceBases] = {};
   LaneMask* preds = nullptr;  // [0] is always true
   LaneMask active = 0;
   std::uint32_t pc = 0;
-  std::uint32_t reconverge = isa::kNoTarget;  // of the running path
+  std::uint32_t reconverge = isa::kNoTarget;  // end of the running path
   WarpStatus status = WarpStatus::Running;
   Block* block = nullptr;
   std::uint32_t index = 0;  // in the block
   LaneMask alive = 0;       // lanes that have not exited
 
   std::vector<PathEntry> paths;  // below the running path, bottom first
-  bool split = false;            // lanes may have gone on beyond where others were to meet them
+  bool split = false;            // lanes may have passed a point where others were to meet them
   SpinWatch spin;
   std::uint64_t executed = 0;  // warp instructions
-  std::uint64_t watch_at = 0;  // of `executed`: when to look next whether the warp repeats itself
+  std::uint64_t watch_at = 0;  // value of `executed` at the next test for repetition
   RecordBuffer* buffer = nullptr;
 
-  // At a barrier: which one, and where bar.red puts its result.
+  // At a barrier: its number, and the destination of bar.red.
   std::uint32_t barrier = 0;
   const Op* barrier_op = nullptr;
   LaneMask barrier_lanes = 0;
 
-  /// Goes on with a waiting path when the running one has ended: no lane left, or reconvergence.
+  /// Continues with a waiting path when the running one has ended, because it has no lanes left or has
+  /// reached its reconvergence point.
   void settle();
-  /// Lanes of paths[path] that no path above it has.
+  /// Lanes of paths[path] that are in no path above it.
   [[nodiscard]] LaneMask own_lanes(std::size_t path) const;
 
   template <class T>

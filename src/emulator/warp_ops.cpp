@@ -1,7 +1,7 @@
-// Communication inside a warp, and the instructions that only take a slot.
+// Communication inside a warp, and instructions that only take an issue slot.
 //
-// Only the lanes of the running path take part. Lanes that member masks name but that run elsewhere are
-// waited for where lanes have gone on without each other (independent_threads.cpp), and left out otherwise.
+// Only lanes of the running path participate. Lanes in a member mask that are on other paths are waited for
+// if the lanes of the warp have been split (independent_threads.cpp), and left out otherwise.
 #include "emulator/lanes.hpp"
 
 namespace gpumux::emulator {
@@ -49,11 +49,12 @@ void shfl(Warp& warp, const Op& op, LaneMask lanes) {
   warp.set_pred(op.pred_dst[0], to_mask(inside), lanes);
 }
 
-/// Calls body(lanes, members) for each group of lanes that vote, match or reduce together: those of `lanes`
-/// with the same member mask, and those of them that it names. Nearly always all lanes have one mask.
+/// Calls body(lanes, members) for each group of lanes that vote, match or reduce together: `lanes` have the
+/// same member mask, and `members` are the active lanes in that mask. Nearly always, all lanes have the same
+/// mask.
 template <class Body>
 void for_each_group(const Warp& warp, const Op& op, u32 which, LaneMask lanes, Body body) {
-  if (op.inst->src[which].kind == Operand::Kind::None) {  // the forms without .sync
+  if (op.inst->src[which].kind == Operand::Kind::None) {  // a form without .sync
     body(lanes, lanes);
     return;
   }
@@ -166,7 +167,7 @@ Handler select_warp_op(const Instruction& inst) {
     case Opcode::Redux: return inst.type == Type::F32 ? nullptr : &redux;
     case Opcode::Activemask:
       return [](Warp& warp, const Op& op, LaneMask lanes) { broadcast(warp, op, lanes, lanes); };
-    // Memory is coherent and a path runs in order; the timing model gives these their meaning.
+    // Memory is coherent and a path executes in order, so only the timing model treats these.
     case Opcode::Membar:
     case Opcode::Nanosleep:
     case Opcode::Nop: return &nothing;

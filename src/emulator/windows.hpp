@@ -1,4 +1,4 @@
-// Generic addresses: which window a state space has. Global addresses are generic addresses.
+// Generic addresses: the window of each state space. Global addresses are equal to generic addresses.
 #pragma once
 
 #include "isa/instruction.hpp"
@@ -6,9 +6,9 @@
 
 namespace gpumux::emulator {
 
-inline constexpr Address kParamWindow = Address{0x7c} << 40U;  // a kernel's parameters: read only
+inline constexpr Address kParamWindow = Address{0x7c} << 40U;  // a kernel's parameters, read only
 inline constexpr Address kConstWindow = Address{0x7d} << 40U;
-inline constexpr Address kFirstWindow = kParamWindow;  // below it all generic addresses are global
+inline constexpr Address kFirstWindow = kParamWindow;  // all generic addresses below are global
 
 constexpr Address window_of(isa::Space space) {
   switch (space) {
@@ -20,12 +20,12 @@ constexpr Address window_of(isa::Space space) {
   }
 }
 
-/// What a pointer to the function of this index holds: never null, as the device's own pointers.
+/// The value of a pointer to the function with this index, which is never null.
 constexpr Address function_address(std::uint32_t index) { return (Address{index} + 1) * 16; }
-/// The index again, or one that no function has.
+/// The index of the function at this address, or an index that no function has.
 constexpr Address function_at(Address address) { return address % 16 == 0 ? address / 16 - 1 : ~Address{0}; }
 
-/// The space of a generic address; anything outside the windows is global.
+/// The space of a generic address. Addresses outside of all windows are global.
 constexpr isa::Space space_of(Address address) {
   constexpr Address kSize = workload::DeviceMemory::kWindowBytes;
   if (address - window_of(isa::Space::Shared) < kSize) return isa::Space::Shared;

@@ -1,4 +1,4 @@
-// The threads, and which parts of a group each of them runs.
+// The threads of a simulation, and which parts of a group each thread runs.
 #pragma once
 
 #include <cstddef>
@@ -18,14 +18,14 @@ class Crew {
 
   [[nodiscard]] std::uint32_t threads() const { return workers_.threads(); }
 
-  /// The parts of a group that run next, by index and ascending: for the caller to fill.
+  /// Indices of the parts of a group that run next, in ascending order. The caller fills this list.
   [[nodiscard]] std::vector<std::uint32_t>& awake() { return awake_; }
   [[nodiscard]] std::uint32_t part(std::uint32_t k) const { return awake_[k]; }
 
-  /// Calls work(thread, k, last) for each place k of awake() on all threads; the places [k, last) are the
-  /// same thread's, which goes on with them. Each of the group's `count` parts is run by the same thread
-  /// every time, unless that one is busy. Of the exceptions that are thrown that of the lowest part is
-  /// rethrown.
+  /// Calls work(thread, k, last) for each place k of awake(), on all threads. Places [k, last) belong to
+  /// the same thread, which continues with them. Each of the group's `count` parts is run by the same
+  /// thread every time, unless that thread is busy. If parts throw, the exception of the part with the
+  /// lowest index is rethrown.
   template <typename Work>
   void run(std::uint32_t count, const Work& work) {
     share_out(count);
@@ -41,7 +41,8 @@ class Crew {
     if (error_) std::rethrow_exception(error_);
   }
 
-  /// What the parts of the last run() have sent, each thread to the parts that it owns. next: see Exchange.
+  /// Delivers what the parts of the last run() have sent; each thread delivers to the parts that it owns.
+  /// next: see Exchange::deliver().
   template <typename Message>
   void deliver(Exchange<Message>& exchange, Cycle* next) {
     if (threads() == 1 || awake_.empty()) return;
@@ -55,7 +56,7 @@ class Crew {
   }
 
  private:
-  /// Fewer senders' messages are delivered sooner by one thread.
+  /// With fewer senders than this, one thread delivers all messages sooner than several threads would.
   static constexpr std::size_t kManySenders = 8;
 
   void share_out(std::uint32_t count);
@@ -63,10 +64,10 @@ class Crew {
 
   Workers workers_;
   std::vector<std::uint32_t> awake_;
-  std::vector<std::uint32_t> bounds_;    // where each thread's begin in awake_
+  std::vector<std::uint32_t> bounds_;    // bounds_[t]: where the parts of thread t start in awake_
   std::vector<std::uint32_t> one_each_;  // bounds that give each thread one thing: 0, 1, ... threads
   std::mutex error_mutex_;
-  std::exception_ptr error_;  // of the lowest part that failed
+  std::exception_ptr error_;  // exception of the failed part with the lowest index
   std::uint32_t error_part_ = 0;
 };
 

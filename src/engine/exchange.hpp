@@ -1,4 +1,4 @@
-// The way of messages from the parts that sent them to those that they are for.
+// Brings messages from the parts that sent them to their receivers.
 #pragma once
 
 #include <algorithm>
@@ -14,14 +14,14 @@ namespace gpumux::engine {
 [[nodiscard]] inline std::uint32_t receiver(const arch::MemRequest& request) { return request.partition; }
 [[nodiscard]] inline std::uint32_t receiver(const arch::MemReply& reply) { return reply.sm; }
 
-/// From SMs to partitions, or back. Each thread keeps what the parts that it runs have sent, by the thread
-/// that owns the receiver: so a message moves from core to core at most once, in a row with others. A
-/// sender's messages keep their order; how those of different senders follow each other depends on who ran
-/// whom, so receivers sort by time and sender.
+/// Messages from SMs to partitions, or from partitions to SMs. Each thread keeps the messages of the parts
+/// that it runs, grouped by the thread that owns the receiver. A message therefore moves between host cores
+/// at most once, in a row with others. The messages of one sender keep their order. The order between senders
+/// depends on which thread ran which part, so receivers sort messages by time and sender.
 template <typename Message>
 class Exchange {
  public:
-  /// Of the receivers, thread t owns [first_owned(t), first_owned(t + 1)).
+  /// Thread t owns the receivers [first_owned(t), first_owned(t + 1)).
   template <typename Box>
   Exchange(const std::vector<Box*>& receivers, std::uint32_t threads)
       : threads_(threads),
@@ -36,8 +36,8 @@ class Exchange {
     }
   }
 
-  /// Takes what has been put into a sender's box, on the thread that ran it. `next`: see deliver(); with one
-  /// thread, which need not wait for others, the messages are with their receivers at once.
+  /// Takes the messages and credits from a sender's box. Called on the thread that ran the sender. With one
+  /// thread there is nothing to wait for, so the messages are delivered at once. `next`: see deliver().
   template <typename Box>
   void post(std::uint32_t thread, Box& box, Cycle* next) {
     if (threads_ == 1) {
@@ -52,8 +52,8 @@ class Exchange {
     box.credits_out.clear();
   }
 
-  /// Brings all that was posted to the receivers that a thread owns, and next[receiver] forward to what it
-  /// gets. Threads may do so side by side when all have posted.
+  /// Delivers everything that was posted to the receivers of thread `owner`, and lowers next[receiver] to the
+  /// earliest message's time. After all threads have posted, they may call this concurrently.
   void deliver(std::uint32_t owner, Cycle* next) {
     for (std::uint32_t t = 0; t < threads_; ++t) {
       Post& post = posts_[std::size_t{t} * threads_ + owner];
@@ -61,7 +61,7 @@ class Exchange {
     }
   }
 
-  /// The same for all, on one thread.
+  /// deliver() for all owners, on one thread.
   void deliver_all(Cycle* next) {
     for (std::uint32_t t = 0; t < threads_; ++t) {
       if (!posted_[t].something) continue;
@@ -87,7 +87,7 @@ class Exchange {
       receivers_[to].messages->push_back(message);
       next[to] = std::min(next[to], message.time);
     }
-    // Nobody sleeps who waits for credits.
+    // Credits wake no part: a part that waits for credits does not sleep.
     for (const arch::Credit& credit : credits) receivers_[credit.to].credits->push_back(credit);
     messages.clear();
     credits.clear();
@@ -98,7 +98,7 @@ class Exchange {
     HugePageVector<arch::Credit>* credits;
   };
   std::uint32_t threads_;
-  std::vector<Posted> posted_;  // by thread, since the last deliver_all()
+  std::vector<Posted> posted_;  // by thread: true if it has posted since the last deliver_all()
   std::vector<Post> posts_;     // [thread that ran the sender][owner of the receiver]
   std::vector<std::uint16_t> owner_;
   std::vector<Receiver> receivers_;

@@ -1,4 +1,5 @@
-// A part of the machine as the engine moves it through time: it runs by itself as far as it is granted.
+// A part of the machine as the engine moves it through time: it runs independently, as far as its grant
+// allows.
 #pragma once
 
 #include <concepts>
@@ -8,21 +9,22 @@
 
 namespace gpumux::engine {
 
-/// How far a part may be simulated, and what it knows. docs/time.md explains the terms. Cycles of the core.
+/// How far a part may be simulated, and which inputs are known. docs/time.md explains the terms. Core cycles.
 struct Grant {
-  Cycle begin = 0;  // nothing is missing before; not after the part's own time
-  Cycle end = 0;    // it goes no further
-  /// Messages, and credits, that arrive before these cycles are in the mailbox. What a part does before its
-  /// lookahead of `messages` is certain; where it waits for credits that it does not know, it stops.
+  Cycle begin = 0;  // no input is missing before this cycle; not after the part's own time
+  Cycle end = 0;    // the part is not simulated beyond this cycle
+  /// Messages (credits) that arrive before this cycle are in the mailbox. What a part does before its
+  /// lookahead of `messages` is certain. A part that needs credits that are not known yet stops.
   Cycle messages = kNever;
   Cycle credits = kNever;
-  /// An SM stops with the window in which a block ends, so that another may take its place.
+  /// True: an SM stops at the end of a window in which one of its blocks ends, so that
+  /// another block can be placed.
   bool stop_at_block_end = false;
 };
 
-/// What the engine asks of a part. run() returns the next cycle at which the part can change without a
-/// message (kNever: never); afterwards it is simulated up to done(). settle() brings the counters of one that
-/// sleeps up to a cycle. progress() changes whenever something moves.
+/// The interface that the engine requires of a part. run() returns the next cycle at which the part can
+/// change without a message (kNever: no such cycle). The part has then been simulated up to done(). settle()
+/// brings the counters of a sleeping part up to a cycle. progress() changes whenever something moves.
 template <typename P>
 concept Part = requires(P& part, const P& seen, const Grant& grant, Cycle cycle) {
   { part.run(grant) } -> std::same_as<Cycle>;

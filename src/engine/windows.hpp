@@ -1,18 +1,18 @@
-// Windows of time: what one part sends reaches another a window later at the earliest.
+// Windows of time: a message reaches another part one window after it was sent, at the earliest.
 #pragma once
 
 #include "base/types.hpp"
 
 namespace gpumux::engine {
 
-/// Windows are as long as the network's latency and begin at multiples of their length (core cycles).
+/// Windows are as long as the network's latency and start at multiples of their length. Core cycles.
 struct Windows {
   Cycle length = 1;
 
-  /// The begin of the window of a cycle, and its end.
+  /// Start of the window that contains `cycle`.
   [[nodiscard]] Cycle of(Cycle cycle) const { return cycle - cycle % length; }
   [[nodiscard]] Cycle end(Cycle cycle) const { return of(cycle) + length; }
-  /// The begin of the first window that is not before `cycle`.
+  /// Start of the first window that does not start before `cycle`.
   [[nodiscard]] Cycle from(Cycle cycle) const {
     return cycle > kNever - length ? kNever : of(cycle + length - 1);
   }

@@ -10,15 +10,17 @@
 namespace gpumux::engine {
 namespace {
 
-/// Indices that are claimed at once, of a share with many left: neighbours' state is fetched ahead within a
-/// range.
+/// Most indices that a thread claims at a time from a share with many left. Within a range, the state of
+/// the next part is prefetched.
 constexpr std::uint32_t kRange = 8;
-/// A window's serial part takes a few microseconds; after some hundred the helper's core has better to do.
+/// Rounds that a helper spins, then yields, before it sleeps. The serial part between windows takes a few
+/// microseconds; after some hundred microseconds the helper's core is better used otherwise.
 constexpr unsigned kSpins = 2048;
 constexpr unsigned kYields = 64;
-/// Before a thread takes what its owner may soon: the state of a share's parts is in the owner's cache, and
-/// to fetch it takes nearly as long again as to run the part. So an owner gets the time to come, and one that
-/// has come the time to get to the last part of its share.
+/// Rounds that a thread waits before it takes indices of another owner's share. The state of the
+/// share's parts is in the owner's cache, and fetching it takes nearly as long as running the part.
+/// kPatience gives an owner time to start, kLastPatience gives an owner that has started time to reach
+/// the last part of its share.
 constexpr unsigned kPatience = 64;
 constexpr unsigned kLastPatience = 1024;
 
@@ -34,7 +36,7 @@ void pause(unsigned round) {
 
 }  // namespace
 
-/// A share's word, taken apart.
+/// The fields of Share::at.
 struct Workers::Claim {
   explicit Claim(std::uint64_t at)
       : generation(static_cast<std::uint32_t>(at >> 32U)),
@@ -44,7 +46,8 @@ struct Workers::Claim {
 };
 
 Workers::Workers(unsigned threads)
-    // On fewer processors than threads, an owner may be away for long.
+    // With more threads than processors, an owner may be descheduled for long, so
+    // waiting for it does not pay off.
     : patient_(threads <= std::thread::hardware_concurrency()),
       shares_(std::make_unique<Share[]>(threads == 0 ? 1 : threads)) {
   try {
@@ -66,7 +69,7 @@ void Workers::end_helpers() {
   stop_.store(true);
   generation_.fetch_add(1);
   generation_.notify_all();
-  threads_.clear();  // joins, while what the helpers look at still exists
+  threads_.clear();  // joins the helpers while the members that they use still exist
 }
 
 void Workers::start(std::span<const std::uint32_t> bounds, Call call, const void* context) {
@@ -98,7 +101,8 @@ void Workers::take_ranges(unsigned self, std::uint32_t generation) {
   }
 }
 
-/// Waits while its owner may come, `waited` rounds in all; false when nothing is left then.
+/// Waits as long as the owner of the share may still take its parts; `waited` counts the rounds of the whole
+/// call. Returns false if nothing is left in the share.
 bool Workers::leave_to_owner(const Share& share, std::uint32_t generation, unsigned& waited) {
   for (;; ++waited) {
     const Claim claim(share.at.load(std::memory_order_acquire));
@@ -111,13 +115,13 @@ bool Workers::leave_to_owner(const Share& share, std::uint32_t generation, unsig
   }
 }
 
-/// False when nothing is left.
+/// Runs one range of a share. Returns false if nothing is left in the share.
 bool Workers::take_range_of(unsigned self, Share& share, std::uint32_t generation) {
   std::uint64_t at = share.at.load(std::memory_order_acquire);
   while (true) {
     const Claim claim(at);
     if (claim.generation != generation || claim.first == claim.end) return false;
-    // Ever smaller ones towards the end, so that all threads end together.
+    // Ranges shrink towards the end of a share, so that all threads finish at about the same time.
     const std::uint32_t count = std::clamp((claim.end - claim.first) / 2, std::uint32_t{1}, kRange);
     if (!share.at.compare_exchange_weak(at, at + (std::uint64_t{count} << 16U), std::memory_order_acq_rel,
                                         std::memory_order_acquire))

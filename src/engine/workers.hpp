@@ -1,4 +1,4 @@
-// A few threads that run the parts of one window of time side by side.
+// A few threads that run the parts of one window of time concurrently.
 #pragma once
 
 #include <atomic>
@@ -11,19 +11,22 @@
 
 namespace gpumux::engine {
 
-/// The first of `count` parts that thread t owns: it runs them unless others have nothing else to do.
+/// First of the `count` parts that thread t owns. The thread runs its own parts, unless another thread is
+/// idle and takes some of them.
 [[nodiscard]] inline std::uint32_t first_owned(std::uint32_t t, std::uint32_t count, std::uint32_t threads) {
   return count * t / threads;
 }
 
-/// Windows are some microseconds long, so what is handed out must cost little and stay where it is: each
-/// thread has a share of its own, so that the state of its parts stays in its core's cache, and takes from
-/// the others' shares when that is done and they will not come to it soon. A helper that comes late, because
-/// the host is busy, is waited for a microsecond or two and then finds nothing to do. Which thread takes an
-/// index never shows in results: the parts share nothing during a window.
+/// Runs the parts of a window on all threads. Windows take only some microseconds, so handing out work must
+/// be cheap and keep parts on the same core: each thread has a share of its own, whose state stays in its
+/// core's cache. A thread that has finished its share takes parts from shares whose owners will not reach
+/// them soon. If the host is busy and a helper starts late, the others wait a microsecond or two, and the
+/// helper then finds nothing to do. Results do not depend on which thread runs an index, because parts
+/// share nothing during a window.
 class Workers {
  public:
-  /// threads - 1 helpers beside the caller. Throws UserError when the system gives no more threads.
+  /// Starts threads - 1 helpers; the caller is the remaining thread. Throws UserError if the system
+  /// cannot create the threads.
   explicit Workers(unsigned threads);
   ~Workers();
   Workers(const Workers&) = delete;
@@ -32,8 +35,8 @@ class Workers {
   [[nodiscard]] unsigned threads() const { return static_cast<unsigned>(threads_.size()) + 1; }
 
   /// Calls work(thread, first, last) for disjoint ranges that make up [0, bounds.back()), and returns when
-  /// all are done. Thread t's share is [bounds[t], bounds[t + 1]); bounds has threads() + 1 entries, the
-  /// first 0, the last less than 65536. `work` must not throw.
+  /// all calls have returned. The share of thread t is [bounds[t], bounds[t + 1]). `bounds` has threads() + 1
+  /// entries: the first is 0, the last is less than 65536. `work` must not throw.
   template <typename Work>
   void run(std::span<const std::uint32_t> bounds, const Work& work) {
     if (is_for_caller(bounds)) {
@@ -50,11 +53,11 @@ class Workers {
 
  private:
   using Call = void (*)(const void*, std::uint32_t, std::uint32_t, std::uint32_t);
-  /// Generation of the call (bits 32 to 63), next index (16 to 31), end: one word, so that a claim of a late
-  /// helper fails.
+  /// A thread's share of a call. `at` holds the generation of the call (bits 32 to 63), the next index (bits
+  /// 16 to 31) and the end in one word, so that a late helper's claim on an old generation fails.
   struct alignas(64) Share {
     std::atomic<std::uint64_t> at{0};
-    std::atomic<std::uint32_t> owner_came{0};  // the generation of its last call
+    std::atomic<std::uint32_t> owner_came{0};  // generation of the last call that the owner joined
   };
   struct Claim;
   [[nodiscard]] bool is_for_caller(std::span<const std::uint32_t> bounds) const {

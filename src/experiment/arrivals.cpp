@@ -83,7 +83,7 @@ void read(ArrivalSpec& spec, std::string_view key, std::string_view value, const
   }
 }
 
-/// The key that stands at `at` with its '='; empty: none of these.
+/// The key of these settings that stands at `at`, followed by '='; empty: none.
 std::string_view key_at(std::string_view text, std::size_t at) {
   for (const std::string_view key : kArrivalKeys)
     if (text.substr(at).starts_with(key) && text.substr(at + key.size()).starts_with('=')) return key;
@@ -95,17 +95,17 @@ std::string_view key_at(std::string_view text, std::size_t at) {
 std::pair<std::string, ArrivalSpec> split_arrivals(std::string_view text, const std::string& folder) {
   std::map<std::string, std::string> found;
   std::string rest(text.substr(0, text.find(':')));
-  bool first = true;  // of the settings that stay
+  bool first = true;  // of the settings that remain
   for (std::size_t at = rest.size(); at < text.size();) {
     const std::string_view key = key_at(text, at + 1);
-    // A setting ends at the next comma, or at a colon that begins settings behind a file's name.
+    // A setting ends at the next comma, or at a colon that starts the settings behind a file's name.
     std::size_t end = std::min(text.find(',', at + 1), text.size());
     if (key.empty()) {
       for (std::size_t colon = text.find(':', at + 1); colon < end; colon = text.find(':', colon + 1))
         if (!key_at(text, colon + 1).empty()) end = colon;
       if (text[at] == ':' || !first) {
         rest += text.substr(at, end - at);
-      } else {  // it was behind one that has gone
+      } else {  // it was behind a setting that was removed
         rest += ':';
         rest += text.substr(at + 1, end - at - 1);
       }
@@ -134,7 +134,7 @@ std::pair<std::string, ArrivalSpec> split_arrivals(std::string_view text, const 
     throw UserError(
         fmt::format("{}: at= and a file of times both say when the first request arrives; give one", text));
   for (const arch::Duration& time : spec.times)
-    spec.times_text += fmt::format(";{}", time.amount);  // what the file says
+    spec.times_text += fmt::format(";{}", time.amount);  // the content of the file
   return {rest, spec};
 }
 
@@ -156,7 +156,7 @@ Requests::Requests(const ArrivalSpec& spec, const arch::MachineConfig& config, s
 Cycle Requests::after(Cycle arrival) {
   if (every_ != 0) return arrival + every_;
   if (mean_ != 0) {
-    // Exponential; 1 - unit() is above 0.
+    // Exponential distribution; 1 - unit() is above 0.
     random_time_ += -std::log(1.0 - static_cast<double>(random_.unit())) * mean_;
     return static_cast<Cycle>(random_time_);
   }

@@ -1,6 +1,6 @@
-// When the runs of an application are asked for, by when each is to be done, and what it is to reach:
-// settings beside its own, such as `hotspot:size=256,every=1ms,deadline=200us`. Without them an application
-// runs from the begin, and again whenever it has ended.
+// Settings of any application that say when its runs are requested, the deadline of each run, and its goal,
+// such as `hotspot:size=256,every=1ms,deadline=200us`. Without them, an application runs from the start, and
+// again whenever it has ended.
 #pragma once
 
 #include <array>
@@ -18,64 +18,65 @@
 
 namespace gpumux::experiment {
 
-/// Their names.
+/// The names of these settings.
 inline constexpr std::array<std::string_view, 7> kArrivalKeys = {"arrivals", "at",   "deadline", "every",
                                                                  "goal",     "late", "priority"};
 
-/// The settings, as they were given.
+/// The settings as given by the user.
 struct ArrivalSpec {
-  std::optional<arch::Duration> at;        // of the first; else the begin of the run
-  std::optional<arch::Duration> every;     // from each to the next
-  std::optional<double> poisson;           // requests per second, at random
-  std::vector<arch::Duration> times;       // of each, in order
-  std::optional<arch::Duration> deadline;  // of each, from its arrival
-  bool kills_late = false;                 // a run that has not ended by its deadline is ended then
-  std::uint32_t priority = 0;  // for policies that know priorities, greater first; 0: none was given
+  std::optional<arch::Duration> at;        // of the first request; nothing: the start of the run
+  std::optional<arch::Duration> every;     // from each request to the next
+  std::optional<double> poisson;           // requests per second, at random times
+  std::vector<arch::Duration> times;       // of each request, in order
+  std::optional<arch::Duration> deadline;  // of each request, from its arrival
+  bool kills_late = false;                 // a run that misses its deadline is killed then
+  std::uint32_t priority = 0;  // for policies that use priorities, greater first; 0: none was given
   std::optional<GoalSpec> goal;
-  std::string times_text;   // what says when they are, as given; empty: nothing
-  std::string beside_text;  // what of a run they change but that: its course beside others, or its figures
-  /// For the identity of an application. Priority and goal change no run alone, nor does a deadline that
-  /// kills nobody.
+  std::string times_text;   // the settings that change runs, as given; empty: none
+  std::string beside_text;  // the other settings: effects beside others, or on metrics
+  /// Part of the identity of an application. Priorities and goals do not change an isolated run, nor does a
+  /// deadline without late=kill.
   [[nodiscard]] std::string identity() const { return times_text.empty() ? "" : " arrivals " + times_text; }
-  /// Each run is a request that arrives at a time of its own; else the next begins when the last has ended.
+  /// True if each run is a request with its own arrival time. False: the next run starts when the last has
+  /// ended.
   [[nodiscard]] bool requests() const { return every || poisson || !times.empty(); }
-  /// How long requests took is reported.
+  /// True if the result has the times that requests took.
   [[nodiscard]] bool reported() const { return requests() || at || deadline; }
 };
 
-/// Splits what is typed for an application into itself, without these settings, and the settings. A file of
-/// times (arrivals=FILE.csv: one a line, in us, not falling) is relative to `folder`. Throws UserError for
-/// values that are impossible.
+/// Splits the text of an application into the text without these settings, and the settings. A file of
+/// arrival times (arrivals=FILE.csv: one per line, in us, not decreasing) is relative to `folder`. Throws
+/// UserError for impossible values.
 [[nodiscard]] std::pair<std::string, ArrivalSpec> split_arrivals(std::string_view text,
                                                                  const std::string& folder = {});
 
-/// What became of the requests of one application, in core cycles.
+/// The requests of one application in a result. Times are in core cycles.
 struct RequestResult {
   std::uint64_t arrived = 0;
-  std::vector<Cycle> turnaround;        // of those that are done, from arrival to end
-  std::optional<Cycle> deadline;        // of each, from its arrival
-  std::uint64_t missed = 0;             // that ended after their deadline, or had not when it passed
-  std::optional<std::uint64_t> killed;  // of these, where they are: ended at their deadline, or never begun
+  std::vector<Cycle> turnaround;        // of completed requests, from arrival to end
+  std::optional<Cycle> deadline;        // of each request, from its arrival
+  std::uint64_t missed = 0;             // requests that missed their deadline, completed or not
+  std::optional<std::uint64_t> killed;  // of `missed`, with late=kill: killed at the deadline or not started
   [[nodiscard]] std::uint64_t done() const { return turnaround.size(); }
 };
 /// The requests of one application in a run.
 class Requests {
  public:
-  /// Times at random are those of `seed`.
+  /// Random arrival times follow from `seed`.
   Requests(const ArrivalSpec& spec, const arch::MachineConfig& config, std::uint64_t seed);
-  /// One that has arrived by `now` and has not begun begins. False: there is none.
+  /// Starts a request that has arrived by `now`. False: none waits, or one is running.
   bool begin(Cycle now);
-  /// The one that has begun ends.
+  /// Ends the running request.
   void end(Cycle now);
-  /// When it is to be killed unless it has ended; kNever: it is not.
+  /// The cycle at which the running request is to be killed; kNever: it is not.
   [[nodiscard]] Cycle kill_at() const {
     return kills_late_ && running_ ? *running_ + *result_.deadline : kNever;
   }
-  /// It was.
+  /// Records that the running request was killed at kill_at().
   void killed();
-  /// The next arrival after those that begin() has seen; kNever: none.
+  /// The next arrival that begin() has not seen; kNever: none.
   [[nodiscard]] Cycle next_arrival() const { return next_; }
-  /// Of a list that has come to its end, all requests are done.
+  /// True if no request is to arrive, waits or runs.
   [[nodiscard]] bool all_done() const { return next_ == kNever && waiting_.empty() && !running_; }
   [[nodiscard]] RequestResult result(Cycle now) const;
 
@@ -86,12 +87,12 @@ class Requests {
   bool continuous_;
   bool kills_late_;
   Cycle every_ = 0;
-  double mean_ = 0;  // cycles between arrivals at random
+  double mean_ = 0;  // mean cycles between random arrivals
   std::deque<Cycle> times_;
   Random random_;
   double random_time_ = 0;
   Cycle next_ = 0;
-  std::deque<Cycle> waiting_;  // arrivals
+  std::deque<Cycle> waiting_;  // arrival cycles
   std::optional<Cycle> running_;
   RequestResult result_;
 };

@@ -6,7 +6,7 @@
 namespace gpumux::experiment {
 namespace {
 
-/// Of the application's folder in benchmarks/: host program, kernels and reference.
+/// Hash of the application's folder in benchmarks/: host program, kernels and reference.
 std::string_view sources_of(const runtime::AppInfo& info) {
   for (const auto& [folder, hash] : embedded::benchmark_sources) {
     if (info.ptx_file.starts_with(fmt::format("benchmarks/{}/", folder))) return hash;
@@ -35,7 +35,7 @@ AppSpec builtin_app(std::string_view typed) {
   for (const auto& [key, value] : params) spec.identity += fmt::format(",{}={}", key, value);
   spec.use(arrivals);
   spec.create = [info, params](std::uint64_t seed) { return info->create(params, seed); };
-  (void)spec.create(1);  // parameters that contradict each other are an error now
+  (void)spec.create(1);  // contradictory parameters are an error now
   return spec;
 }
 

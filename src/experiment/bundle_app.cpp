@@ -16,7 +16,7 @@ namespace {
 
 constexpr double kMostHostTime = 1000;
 
-/// The value of "host_time=1"; 0 for an empty text.
+/// The value of "host_time=1"; 0 for empty settings.
 double host_time_of(const std::string& text, std::string_view settings) {
   double host_time = 0;
   if (settings.empty()) return host_time;

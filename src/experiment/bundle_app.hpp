@@ -13,14 +13,14 @@ class Bundle;
 
 namespace gpumux::experiment {
 
-/// "app.gmx" or "app.gmx:host_time=1": the file's name, by which `run` and `inspect` know a bundle; empty for
-/// anything else.
+/// The file name in "app.gmx" or "app.gmx:host_time=1", the form in which `run` and `inspect` take a bundle;
+/// empty for any other text.
 [[nodiscard]] std::string bundle_path(std::string_view text);
 
-/// Opens it; relative paths are relative to `folder`, empty: the current one. Throws UserError for a file
-/// that is no bundle, for unknown settings, and, where `verify` is set, for a bundle without results.
+/// Opens a bundle. Relative paths are relative to `folder`, empty: the current folder. Throws UserError for a
+/// file that is not a bundle, for unknown settings, and, with `verify`, for a bundle without results.
 [[nodiscard]] AppSpec bundle_app(const std::string& text, const std::string& folder, bool verify);
-/// One that is open; `text` is its name.
+/// An application for an open bundle. `text`: its name.
 [[nodiscard]] AppSpec bundle_app(const std::string& text, const std::shared_ptr<const bundle::Bundle>& opened,
                                  double host_time = 0);
 

@@ -21,7 +21,7 @@ struct Entry {
   fs::file_time_type used;
 };
 
-/// A hash in hexadecimal digits and ".json".
+/// True for a file whose name is a hash in hexadecimal digits with ".json".
 bool is_entry(const fs::directory_entry& file) {
   std::error_code error;
   const std::string stem = file.path().stem().string();
@@ -29,7 +29,7 @@ bool is_entry(const fs::directory_entry& file) {
          stem.size() >= 16 && stem.find_first_not_of("0123456789abcdef") == std::string::npos;
 }
 
-/// Others may remove entries meanwhile.
+/// The entries of a kind. Other processes may remove entries meanwhile.
 std::vector<Entry> entries(const std::string& folder, const std::string& kind) {
   std::vector<Entry> list;
   std::error_code error;

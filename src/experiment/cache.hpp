@@ -1,4 +1,4 @@
-// The folder in which runs of applications alone are kept: small files, named after the content of all that
+// The cache: a folder of small files with runs of applications alone, named after a hash of all that
 // determines them.
 #pragma once
 
@@ -8,15 +8,15 @@
 
 namespace gpumux::experiment {
 
-/// $GPUMUX_CACHE, else $XDG_CACHE_HOME/gpumux, else ~/.cache/gpumux; empty where there is none of them.
+/// $GPUMUX_CACHE, else $XDG_CACHE_HOME/gpumux, else ~/.cache/gpumux; empty if none of these variables is set.
 [[nodiscard]] std::string default_cache_folder();
 
-/// What entries are: baselines, and points of profiles.
+/// Kinds of entries: isolated baselines, and points of profiles.
 inline constexpr const char* kIsolatedKind = "isolated";
 inline constexpr const char* kProfileKind = "profiles";
 [[nodiscard]] std::string cache_path(const std::string& folder, const std::string& kind,
                                      const std::string& key);
-/// An entry that was read stays longer when the cache is limited.
+/// Updates the time of last use of an entry, by which limit_cache() selects entries.
 void mark_used(const std::string& path);
 
 struct CacheUse {
@@ -24,11 +24,10 @@ struct CacheUse {
   std::uint64_t entries = 0;
   std::uint64_t bytes = 0;  // of the files
 };
-/// By kind. A folder that does not exist holds nothing.
+/// The entries of the cache, by kind. A folder that does not exist has none.
 [[nodiscard]] std::vector<CacheUse> cache_use(const std::string& folder);
-/// Removes entries, those first that were not used for longest, until the others have at most so many bytes
-/// together; 0: all. Returns what was removed. Files that are no entries stay. Throws UserError where an
-/// entry cannot be removed.
+/// Removes the least recently used entries until the rest has at most `bytes` bytes; 0: removes all. Returns
+/// what was removed. Files that are not entries stay. Throws UserError if an entry cannot be removed.
 CacheUse limit_cache(const std::string& folder, std::uint64_t bytes);
 
 }  // namespace gpumux::experiment

@@ -35,7 +35,7 @@ CpuProgram application(const cpu::CpuApplication& application) {
           }};
 }
 
-/// Of one item of the list: one program, or a mix's.
+/// The programs that one item of the list stands for: one program, or those of a mix.
 std::vector<CpuProgram> programs_of(const std::string& item, const std::string& folder) {
   if (item == "-") return {CpuProgram{}};
   if (item.find_first_of("./") != std::string::npos) return {file_program(item, folder)};

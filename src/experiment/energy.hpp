@@ -1,5 +1,4 @@
-// What a run has taken in joules, by component and application, from its counters and cycles
-// (docs/energy.md).
+// Energy of a run in joules, by component and application, from its counters and cycles (docs/energy.md).
 #pragma once
 
 #include <cstdint>
@@ -11,7 +10,7 @@
 
 namespace gpumux::experiment {
 
-// X(field, meaning) of the components whose events an application causes,
+// X(field, meaning) for each component whose events an application causes.
 #define GPUMUX_DYNAMIC_COMPONENTS(X)                                                      \
   X(instruction_supply,                                                                   \
     "fetching, decoding and scheduling instructions, and their way through the pipeline") \
@@ -28,12 +27,12 @@ namespace gpumux::experiment {
   X(network, "flits of requests and replies")                                             \
   X(l2, "reads and writes")                                                               \
   X(dram, "row activations and bursts, with the controllers")
-// and of what is drawn whatever happens.
+// X(field, meaning) for each component of static energy, which is drawn whatever happens.
 #define GPUMUX_STATIC_COMPONENTS(X)                 \
   X(static_sms, "SMs, as long as they are powered") \
   X(static_uncore, "all outside SMs")
 
-/// Joules.
+/// Dynamic energy by component, in joules.
 struct DynamicEnergy {
 #define GPUMUX_ENERGY_FIELD(field, meaning) double field = 0;
   GPUMUX_DYNAMIC_COMPONENTS(GPUMUX_ENERGY_FIELD)
@@ -51,14 +50,14 @@ struct Energy {
   [[nodiscard]] double static_joules() const;
   [[nodiscard]] double joules() const { return gpu.total() + static_joules(); }
   [[nodiscard]] double watts() const { return seconds == 0 ? 0 : joules() / seconds; }
-  /// wang17's measure of efficiency: IPC over the mean power in watts. Empty where nothing was drawn.
+  /// wang17's measure of efficiency: IPC divided by the mean power in watts. Empty if no energy was drawn.
   [[nodiscard]] std::optional<double> instructions_per_watt() const {
     return watts() > 0 ? std::optional(ipc / watts()) : std::nullopt;
   }
 };
 
-/// Of a run of so many core cycles, in which SMs were powered for `powered_sm_cycles` in sum. Empty for a
-/// machine whose energies are not known.
+/// Energy of a run of `cycles` core cycles. `powered_sm_cycles`: cycles in which an SM was powered, summed
+/// over SMs. Empty for a machine whose energies are unknown.
 [[nodiscard]] std::optional<Energy> energy(const arch::MachineConfig& machine,
                                            const arch::CounterTable& counters, Cycle cycles,
                                            std::uint64_t powered_sm_cycles);

@@ -1,4 +1,4 @@
-// Runs a prepared program on a host: buffers, launches in their streams, results.
+// Runs a prepared program on a host: buffers, launches in streams, results.
 #include <fmt/core.h>
 
 #include <algorithm>
@@ -48,7 +48,7 @@ class FileApplication final : public runtime::Application {
   }
 
  private:
-  using Results = std::deque<std::pair<const KernelArgument*, std::string>>;  // elements stay where they are
+  using Results = std::deque<std::pair<const KernelArgument*, std::string>>;  // elements must not move
 
   [[nodiscard]] std::vector<Address> allocate(runtime::Host& host) const {
     std::vector<Address> buffers;
@@ -62,7 +62,7 @@ class FileApplication final : public runtime::Application {
     return buffers;
   }
 
-  /// All rounds; what is enqueued on stream 0 after it waits for all of them.
+  /// Enqueues all rounds. Operations enqueued on stream 0 afterwards wait for all rounds.
   void launch(runtime::Host& host, const std::vector<std::uint32_t>& modules,
               const std::vector<Address>& buffers) const {
     const PreparedProgram& p = *program_;
@@ -73,7 +73,7 @@ class FileApplication final : public runtime::Application {
       for (const std::size_t earlier : launch.after) awaited[earlier] = true;
     std::vector<runtime::EventId> ends(p.launches.size());
     for (std::uint64_t round = 0; round < p.repeat; ++round) {
-      fork(host, streams);  // copies of the start, and the round before
+      fork(host, streams);  // after the initial copies, or the previous round
       for (std::size_t i = 0; i < p.launches.size(); ++i) {
         const PreparedProgram::Launch& launch = p.launches[i];
         runtime::LaunchSpec spec = launch.spec;
@@ -88,7 +88,7 @@ class FileApplication final : public runtime::Application {
     }
   }
 
-  /// The other streams go on once stream 0 has come to here.
+  /// Makes the other streams wait until stream 0 has reached this point.
   static void fork(runtime::Host& host, const std::vector<runtime::StreamId>& streams) {
     if (streams.size() == 1) return;
     const runtime::EventId begin = host.create_event();
@@ -97,7 +97,7 @@ class FileApplication final : public runtime::Application {
       if (stream != 0) host.stream_wait_event(stream, begin);
   }
 
-  /// Stream 0 goes on once the others have come to here.
+  /// Makes stream 0 wait until the other streams have reached this point.
   static void join(runtime::Host& host, const std::vector<runtime::StreamId>& streams) {
     for (const runtime::StreamId stream : streams) {
       if (stream == 0) continue;
@@ -121,7 +121,7 @@ class FileApplication final : public runtime::Application {
     return all;
   }
 
-  /// The first run that ends gives the outputs; later ones repeat it.
+  /// Keeps the outputs of the first run that completes; later runs repeat it.
   void keep(const Results& results) const {
     KernelOutputs& outputs = *program_->outputs;
     if (!keep_outputs_ || outputs.complete) return;

@@ -24,8 +24,8 @@
 namespace gpumux::experiment {
 namespace {
 
-constexpr std::uint64_t kMostLaunches = 100'000;  // of all rounds
-constexpr std::uint64_t kMostStreams = 128;       // as many as run at once on hardware
+constexpr std::uint64_t kMostLaunches = 100'000;  // in all rounds
+constexpr std::uint64_t kMostStreams = 128;       // as many as run concurrently on hardware
 
 /// The launch's grid, block and dynamic shared memory.
 runtime::LaunchSpec read_launch(const FileKernelSpec& spec) {
@@ -56,7 +56,7 @@ runtime::LaunchSpec read_launch(const FileKernelSpec& spec) {
   return launch;
 }
 
-/// "NAME" or "NAME+BYTES", what follows "buffer:".
+/// The text after "buffer:": "NAME" or "NAME+BYTES".
 struct BufferName {
   std::string name;
   std::uint64_t offset = 0;
@@ -104,7 +104,7 @@ class Reader {
   }
 
  private:
-  /// Of one launch: its code, and where its arguments' own buffers are, by argument.
+  /// State of one launch: its code, and its own buffers by argument.
   struct Context {
     const FileKernelSpec& spec;
     const isa::Module& module;
@@ -130,7 +130,7 @@ class Reader {
   }
 
   std::size_t add_buffer(const std::string& title, const std::string& given, KernelArgument value) {
-    // The kernel's own variables and the spaces between buffers need a little too.
+    // The kernel's own variables and the gaps between buffers need some memory as well.
     constexpr std::uint64_t kMaxBufferBytes = workload::DeviceMemory::kReservedBytes - (1ULL << 30U);
     buffer_bytes_ += value.bytes;
     if (buffer_bytes_ > kMaxBufferBytes) {
@@ -161,7 +161,7 @@ class Reader {
     inputs_.add(argument.output_path.empty() ? 0 : 1);  // a copy back takes time on some machines
   }
 
-  /// The module of the file, read once however its path is written.
+  /// Index of the file's module. A file is read once, even if its path is written in several ways.
   std::size_t module_of(const std::string& path) {
     std::error_code ignored;
     for (std::size_t i = 0; i < program_.modules.size(); ++i) {
@@ -186,7 +186,7 @@ class Reader {
     compiled.kernels.at(launch.kernel).check();
     const isa::Function& function = compiled.kernels.at(launch.kernel).code;
     launch.spec = read_launch(spec);
-    // What asks for the grid's barrier would trap without.
+    // A kernel that uses the grid's barrier would trap in a launch that is not cooperative.
     launch.spec.cooperative =
         isa::reads(function, isa::Special::EnvReg1) || isa::reads(function, isa::Special::EnvReg2);
     launch.param_bytes = function.param_bytes;
@@ -231,7 +231,7 @@ class Reader {
         check_parameter(spec.text, i, spec.args[i], argument, params[i]);
         hash(argument);
         place.scalar = argument.scalar;
-        KernelArgument pointer;  // what the others may refer to: the content stays with the buffer
+        KernelArgument pointer;  // for later arguments that refer to it; the buffer keeps the content
         pointer.is_buffer = argument.is_buffer;
         pointer.bytes = argument.bytes;
         pointer.same = argument.same;
@@ -314,7 +314,7 @@ class Reader {
           argument.value.is_buffer ? argument.value.bytes : argument.value.scalar.size();
       if (argument.value.is_buffer && argument.value.content.empty() && argument.value.output_path.empty() &&
           bytes <= symbol->bytes) {
-        argument.value.content.assign(bytes, '\0');  // zero: of a variable that the module gives a value
+        argument.value.content.assign(bytes, '\0');  // `zero` for a variable that has an initial value
       }
       if (bytes > symbol->bytes) {
         fail(fmt::format("the variable has {} bytes; this has {}", symbol->bytes, bytes));
@@ -329,7 +329,7 @@ class Reader {
     }
   }
 
-  /// Stream and earlier launches of the next launch.
+  /// Sets the stream of the next launch, and the earlier launches that it waits for.
   void order(const FileKernelSpec& spec, PreparedProgram::Launch& launch) {
     if (spec.stream >= kMostStreams) {
       throw UserError(
@@ -353,9 +353,9 @@ class Reader {
 
   const FileProgramSpec& spec_;
   PreparedProgram program_;
-  std::vector<std::shared_ptr<const emulator::CompiledModule>> compiled_;  // of program_.modules
-  std::vector<std::string> names_;                                         // of the first buffers
-  std::vector<std::uint64_t> streams_ = {0};                               // as the launches call them
+  std::vector<std::shared_ptr<const emulator::CompiledModule>> compiled_;  // by index in program_.modules
+  std::vector<std::string> names_;                                         // of the named buffers, first
+  std::vector<std::uint64_t> streams_ = {0};                               // as in the launches
   std::uint64_t buffer_bytes_ = 0;
   std::string identity_;
   ContentHash inputs_;

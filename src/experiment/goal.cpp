@@ -40,7 +40,7 @@ std::optional<GoalSpec> parse_goal(std::string_view text) {
     return goal;
   }
   const auto time = arch::parse_duration(text);
-  if (!time || time->unit.empty()) return std::nullopt;  // a bare number says too little
+  if (!time || time->unit.empty()) return std::nullopt;  // a number without a unit is ambiguous
   goal.kind = GoalSpec::Kind::Time;
   goal.time = *time;
   return goal;
@@ -65,7 +65,7 @@ GoalTarget goal_target(const GoalSpec& goal, const Alone& alone, double core_mhz
       target.ipc = alone.instructions * goal.amount / hertz;
       break;
   }
-  // Cycles for an instruction, less those in which it has no kernel.
+  // Cycles per instruction, minus the cycles per instruction in which the application has no kernel.
   const double each = target.ipc > 0 ? 1 / target.ipc : std::numeric_limits<double>::infinity();
   const double copies = alone.ipc > 0 ? (1 - alone.kernel_share) / alone.ipc : 0;
   target.kernel_ipc = each > copies ? std::min(1 / (each - copies), peak) : peak;
@@ -99,7 +99,7 @@ std::vector<std::optional<GoalTarget>> goal_targets(const RunSpec& spec, const s
     RunSpec alone = isolated_run(spec, i);
     alone.apps = {alone.apps.front().without_arrivals()};
     if (goal->kind == GoalSpec::Kind::Time || goal->kind == GoalSpec::Kind::Rate)
-      alone.cycles = alone.instructions = 0;  // one run
+      alone.cycles = alone.instructions = 0;  // simulate one complete run
     targets[i] = goal_target(*goal, run_alone(alone, cache_folder), machine.clocks.core, peak);
   }
   return targets;
@@ -111,7 +111,8 @@ void set_goals(const RunSpec& spec, const std::vector<std::optional<GoalTarget>>
     AppResult& app = result.apps[i];
     const ArrivalSpec& arrivals = spec.apps[i].arrivals;
     if (!targets[i]) continue;
-    // Between requests it has nothing to do.
+    // An application with arrivals has nothing to do between requests, so only time with a run in progress
+    // counts.
     const bool waits = arrivals.requests() || arrivals.at;
     const double ipc = !waits                      ? app.ipc()
                        : app.under_way_cycles == 0 ? 0

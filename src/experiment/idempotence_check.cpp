@@ -17,7 +17,7 @@
 namespace gpumux::experiment {
 namespace {
 
-/// A machine without time: kernels run when they are submitted.
+/// A device without timing: kernels run when they are submitted.
 class Watching final : public runtime::Device {
  public:
   explicit Watching(const arch::MachineConfig& machine) : machine_(machine) {}
@@ -39,7 +39,7 @@ class Watching final : public runtime::Device {
     submitted_.emplace_back(stream, std::move(kernel));
   }
   void copied_to_device(AppId, Address, std::uint64_t) override {}
-  void kill(runtime::Context&) override {}  // nothing is under way between two calls
+  void kill(runtime::Context&) override {}  // no kernel is in progress between two calls
   void move_to(Cycle cycle) { now_ = cycle; }
 
   std::map<std::string, ExecutedKernel> kernels;
@@ -53,7 +53,8 @@ class Watching final : public runtime::Device {
     bool stopped = false;
   };
 
-  /// Some blocks at a time, so that those that wait for each other go on.
+  /// Executes all blocks of a kernel, several at a time, so that blocks that wait for each other make
+  /// progress.
   static void run(workload::KernelSource& kernel, ExecutedKernel& result) {
     constexpr std::uint64_t kResident = 8;
     constexpr std::uint32_t kAtOnce = 256;
@@ -83,7 +84,7 @@ class Watching final : public runtime::Device {
     }
   }
 
-  /// Takes all that the block has to give.
+  /// Consumes all records that the block's streams hold.
   static void look(Resident& block, const workload::KernelSource& kernel, ExecutedKernel& result) {
     const std::vector<isa::StaticInst>& table = kernel.static_table();
     const std::vector<std::uint32_t> none(block.stream->warps(), 0);

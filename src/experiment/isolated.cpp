@@ -1,5 +1,6 @@
-// Isolated baselines, kept in a folder of small files named after the content of everything that determines
-// them, so that an entry is never stale: another simulator, machine, input or limit has another name.
+// Isolated baselines, kept in a folder of small files. A file's name is a hash of everything that determines
+// the baseline, so an entry is never stale: a different simulator, machine, input or limit gives a different
+// name.
 #include <algorithm>
 #include <cmath>
 #include <filesystem>
@@ -29,7 +30,7 @@ constexpr const char* kPolicy = "leftover";
 std::string cache_key(const RunSpec& spec) {
   ContentHash hash;
   hash.add(kSchema);
-  hash.add(embedded::simulator_sources);  // another simulator may find another figure
+  hash.add(embedded::simulator_sources);  // another simulator may compute another value
   hash.add(policy_sources(kPolicy));
   hash.add(arch::acting_toml(spec.machine));
   if (!spec.apps.empty()) hash.add(spec.apps.front().identity);
@@ -45,7 +46,7 @@ std::string cache_key(const RunSpec& spec) {
   return hash.hex();
 }
 
-/// Nothing when there is no entry, or one that cannot be what was written.
+/// Reads an entry of the cache; nothing if there is none, or its content is not valid.
 std::optional<Alone> read_entry(const std::string& path, const std::string& key) {
   std::error_code error;
   if (!fs::is_regular_file(path, error)) return std::nullopt;
@@ -64,7 +65,7 @@ std::optional<Alone> read_entry(const std::string& path, const std::string& key)
   }
 }
 
-/// How long an application that is alone had a kernel, until its last block ended.
+/// Measures how many cycles an application that runs alone had a kernel, until the kernel's last block ended.
 class KernelTime final : public policy::Observer {
  public:
   void kernel_arrived(const policy::View&, const policy::RunningKernel& kernel,
@@ -76,7 +77,7 @@ class KernelTime final : public policy::Observer {
     last_ = std::max(last_, at);
   }
   void kernel_ended(const policy::View&, const policy::RunningKernel&) override {
-    if (--kernels_ == 0) cycles_ += std::max(last_, since_) - since_;  // killed: perhaps no block has ended
+    if (--kernels_ == 0) cycles_ += std::max(last_, since_) - since_;  // killed: maybe no ended block
   }
   void run_ended(const policy::Probes& probes) override {
     if (kernels_ > 0) cycles_ += probes.now() - since_;
@@ -88,7 +89,8 @@ class KernelTime final : public policy::Observer {
   Cycle since_ = 0, last_ = 0, cycles_ = 0;
 };
 
-/// A cache that cannot be written costs time, never a result.
+/// Writes an entry. Errors are ignored, because a cache that cannot be written costs time but changes no
+/// result.
 void write_entry(const std::string& path, const std::string& key, const RunSpec& spec, const Alone& alone) {
   std::error_code error;
   fs::create_directories(fs::path(path).parent_path(), error);
@@ -151,7 +153,8 @@ RunSpec isolated_run(const RunSpec& spec, std::size_t index) {
   RunSpec isolated = spec;
   isolated.apps = {spec.apps[index].aside()};
   isolated.cpus.clear();
-  // Beside CPU cores a limit of warps is a scheme of the sharing, as DYNCTA is (kayiran14, section 5).
+  // Beside CPU cores, a limit of warps counts as part of the sharing scheme, like DYNCTA (kayiran14, section
+  // 5).
   const bool limits = !spec.cpus.empty() && spec.policy.warps.starts_with("swl");
   const std::string warps = limits ? "" : spec.policy.warps;
   isolated.policy =
@@ -169,7 +172,7 @@ RunSpec isolated_run(const RunSpec& spec, std::size_t index) {
       arrivals.deadline && !arrivals.kills_late
           ? fmt::format("deadline={}{}", arrivals.deadline->amount, arrivals.deadline->unit)
           : "";
-  isolated.device_output = false;  // printed once, by the shared run, whether or not the cache knows this one
+  isolated.device_output = false;  // the shared run prints it, once
   return isolated;
 }
 
@@ -238,7 +241,7 @@ RunSpec isolated_cpu_run(const RunSpec& spec, std::size_t core) {
 std::vector<double> isolated_cpu_ipcs(const RunSpec& spec, const std::string& cache_folder,
                                       const ProgressOf& progress) {
   std::vector<double> ipcs;
-  std::map<std::string, double> known;  // by identity
+  std::map<std::string, double> known;  // by identity of the program
   for (const std::uint32_t core : cores_with_program(spec.cpus)) {
     const CpuProgram& program = spec.cpus[core];
     const auto [found, missing] = known.try_emplace(program.identity, 0.0);

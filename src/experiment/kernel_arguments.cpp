@@ -54,13 +54,13 @@ void append(std::string& bytes, T value) {
   bytes.append(reinterpret_cast<const char*>(&value), sizeof(T));
 }
 
-/// Appends the bytes of a number; false when the text is none, or it does not fit the type.
+/// Appends the bytes of a number; false if `text` is not a number or does not fit the type.
 bool append_number(std::string& bytes, const NumberInfo& info, std::string_view text) {
   const auto float_number = [&](auto zero) {
     decltype(zero) value{};
     if (text.starts_with('+')) text.remove_prefix(1);
     const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-    // from_chars reports overflow; inf and nan are read as such.
+    // from_chars reports overflow, and reads inf and nan as numbers.
     if (error != std::errc{} || end != text.data() + text.size()) return false;
     append(bytes, value);
     return true;
@@ -99,7 +99,7 @@ std::string number_lines(std::string_view bytes) {
   for (std::size_t i = 0; i + sizeof(T) <= bytes.size(); i += sizeof(T)) {
     T value;
     std::memcpy(&value, bytes.data() + i, sizeof(T));
-    // The shortest text that reads back to the same value. Characters are numbers here.
+    // The shortest text that reads back as the same value. Characters are written as numbers.
     if constexpr (sizeof(T) == 1) {
       out += fmt::format("{}\n", static_cast<int>(value));
     } else {
@@ -141,7 +141,7 @@ std::string from_lines(const NumberInfo& info, const std::string& path, const st
 
 bool is_text_file(std::string_view path) { return path.ends_with(".txt"); }
 
-/// "TYPE[N]", "TYPE" or "" as the left side of a buffer.
+/// The shape before the '=' of a buffer: "TYPE[N]", "TYPE" or "".
 struct Shape {
   const NumberInfo* type = nullptr;
   std::optional<std::uint64_t> elements;
@@ -150,7 +150,7 @@ struct Shape {
 constexpr std::uint64_t kMaxElements = 1ULL << 32U;
 constexpr std::uint64_t kMaxParameters = 4096;
 
-/// Nothing when the text is no shape (it is part of a file's name then).
+/// Parses a shape; nothing if `text` is not a shape. In that case, the text is part of a file's name.
 std::optional<Shape> parse_shape(std::string_view text) {
   Shape shape;
   const std::size_t bracket = text.find('[');
@@ -197,14 +197,14 @@ class ArgumentReader {
   }
 
  private:
-  /// Of all parameters of a kernel together, on the newest GPUs.
+  /// Bytes of all parameters of a kernel together on the newest GPUs.
   static constexpr std::uint64_t kMostParameter = 32764;
 
   [[noreturn]] void bad(const std::string& why) const {
     throw UserError(fmt::format("{} {}: {}", option_, text_, why));
   }
 
-  /// "2" or "2+4096".
+  /// Parses the text after "same:", such as "2" or "2+4096".
   [[nodiscard]] KernelArgument same(const std::string& rest) const {
     const std::size_t plus = rest.find('+');
     const std::optional<std::uint64_t> number = parse_uint(rest.substr(0, plus));

@@ -10,7 +10,8 @@ namespace gpumux::experiment {
 
 namespace {
 
-/// What a place's waits are a part of.
+/// The total that the waits at a place are a part of: scheduler cycles, the time of memory instructions, or
+/// the time of requests.
 enum class Whole : std::uint8_t { Scheduler, Instruction, Request };
 
 struct PlaceOf {
@@ -54,9 +55,9 @@ std::string culprit_name(const RunResult& result, std::size_t culprit) {
 
 double part(double of, double whole) { return whole <= 0 ? 0 : std::clamp(of / whole, 0.0, 1.0); }
 
-/// Of memory instructions' time, that which goes with their requests': all beyond the load/store unit, and of
-/// their queue there, without what is charged there, the part for which its head stalls until requests come
-/// back.
+/// The part of memory instructions' time that depends on their requests. It is all time beyond the load/store
+/// unit, and, of the uncharged time in the unit's queue, the fraction in which the head stalls until requests
+/// return.
 double time_of_requests(const arch::LedgerAppCounters& own, double charged) {
   const double whole = static_cast<double>(own.lsu_queue_cycles);
   const double queue = std::max(0.0, whole - charged);
@@ -81,11 +82,12 @@ std::vector<LostCycles> lost_cycles(const RunResult& result) {
   for (std::size_t victim = 0; victim < result.ledger.size(); ++victim) {
     const arch::LedgerAppCounters& own = result.ledger[victim];
     const auto resident = static_cast<double>(own.resident_scheduler_cycles);
-    // At barriers warps wait for others, which do what this one does at other times.
+    // Barrier cycles are left out: a warp at a barrier waits for warps that at other times do what this one
+    // does.
     const double stalls = part(static_cast<double>(own.memory_scheduler_cycles),
                                resident - static_cast<double>(own.barrier_scheduler_cycles));
     const auto instructions = static_cast<double>(own.memory_instruction_cycles);
-    double at_unit = 0;  // waits at the load/store unit
+    double at_unit = 0;  // waits for all at the load/store unit
     for (std::size_t culprit = 0; culprit < result.ledger.size(); ++culprit) {
       const arch::PairCounters& pair = result.pairs[victim * result.ledger.size() + culprit];
       at_unit += static_cast<double>(pair.lsu_cycles + pair.l1_entry_cycles);
@@ -98,7 +100,7 @@ std::vector<LostCycles> lost_cycles(const RunResult& result) {
         const PlaceOf& of = kPlaces[place];
         double waits = cycles_of(of, pair, result);
         if (waits == 0) continue;
-        // Buffers before L2 are full of what waits there.
+        // Waits for credits count as well, because buffers before L2 are full of requests that wait there.
         if (of.waits == &arch::PairCounters::l2_queue_cycles) waits += credits * part(waits, tags);
         double share = 0;
         switch (of.whole) {
@@ -114,8 +116,8 @@ std::vector<LostCycles> lost_cycles(const RunResult& result) {
     for (std::size_t culprit = 0; culprit < result.ledger.size(); ++culprit)
       if (culprit != victim) add(culprit, result.pairs[victim * result.ledger.size() + culprit]);
     if (result.cpu_waits) add(result.ledger.size(), result.cpu_waits->of_app[victim]);
-    // Alone, too, it would need as long as its busiest slice was busy for it, and as the heads of its
-    // load/store units were without stalls.
+    // The victim cannot lose more than this. Even alone, it would need as long as its busiest slice was busy
+    // for it, and as long as the heads of its load/store units were not stalled.
     const double slice =
         part(static_cast<double>(own.busiest_slice_cycles), static_cast<double>(result.cycles));
     const double head =

@@ -32,7 +32,7 @@ std::string in_folder(const std::string& path, const std::string& folder) {
   return (std::filesystem::path(folder) / path).string();
 }
 
-/// A launch of a kernel of a file: what is the same of one alone and of one of several.
+/// The specification of one launch of a kernel from a file, common to single kernels and programs.
 FileKernelSpec kernel_spec(const std::string& text, const KernelOptions& options, const std::string& folder) {
   FileKernelSpec kernel;
   if (!split_kernel(text, kernel.path, kernel.kernel)) {
@@ -46,7 +46,7 @@ FileKernelSpec kernel_spec(const std::string& text, const KernelOptions& options
   return kernel;
 }
 
-/// Names are shown in tables.
+/// Throws UserError for names that tables cannot show, or that mean something else.
 void check_name(const AppArguments& a) {
   const bool is_file = a.app.find(".ptx") != std::string::npos || !bundle_path(a.app).empty();
   if (is_file || runtime::find_app(a.app.substr(0, a.app.find(':'))) != nullptr) {
@@ -96,7 +96,7 @@ void add_plain_app(const AppArguments& a, const std::string& folder, bool verify
         fmt::format("{}: say which kernel: {}:KERNEL (gpumux inspect {} lists them)", a.app, a.app, a.app));
   }
   const std::string trace_path = in_folder(a.app, folder);
-  // A folder may have the name of an application (PAPER/NAME); ./NAME is then the folder.
+  // A folder may have the same name as an application (PAPER/NAME); ./NAME then means the folder.
   const bool builtin = runtime::find_app(a.app.substr(0, a.app.find(':'))) != nullptr;
   const bool is_bundle = !builtin && !bundle_path(a.app).empty();
   const bool is_trace = !builtin && !is_bundle && trace::is_trace(trace_path);

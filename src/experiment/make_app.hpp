@@ -1,5 +1,5 @@
-// Applications of any kind from what the command line or a file says: built in, a bundle, a trace, or a
-// kernel of a PTX file.
+// Makes applications of any kind from the command line or a file: built in, a bundle, a trace, or kernels of
+// PTX files.
 #pragma once
 
 #include <memory>
@@ -18,16 +18,16 @@ namespace gpumux::experiment {
 
 struct Applications {
   std::vector<AppSpec> specs;
-  std::vector<std::shared_ptr<KernelOutputs>> outputs;  // of applications of PTX files
-  std::vector<std::string> notes;                       // what their user should know, a line each
+  std::vector<std::shared_ptr<KernelOutputs>> outputs;  // of applications from PTX files
+  std::vector<std::string> notes;                       // for the user, one line each
 };
 
-/// A trace that is open; `text` is its name.
+/// An application for an open trace. `text`: its name.
 [[nodiscard]] AppSpec trace_app(const std::string& text, const std::shared_ptr<const trace::Trace>& opened);
 
-/// Reads every file that the applications name. Relative paths are relative to `folder`; empty: the current
-/// one. Throws UserError for what does not exist, for options of the wrong kind of application, and, where
-/// `verify` is set, for applications that cannot be verified.
+/// Makes the applications, and reads every file that they name. Relative paths are relative to `folder`;
+/// empty: the current folder. Throws UserError for missing files, for options of the wrong kind of
+/// application, and, with `verify`, for applications that cannot be verified.
 [[nodiscard]] Applications make_apps(const std::vector<AppArguments>& arguments, const std::string& folder,
                                      bool verify);
 

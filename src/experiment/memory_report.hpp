@@ -1,4 +1,4 @@
-// What a memory scheme did for each application, in results (docs/memory-control.md).
+// The effects of a memory scheme on each application, for results (docs/memory-control.md).
 #pragma once
 
 #include <nlohmann/json.hpp>
@@ -9,11 +9,11 @@
 
 namespace gpumux::experiment {
 
-/// As the SMs stand now.
+/// Reads the report from the present state of the SMs.
 [[nodiscard]] MemoryReport memory_report(const machine::Gpu& gpu, AppId app);
-/// An application's `memory_control`.
+/// The JSON value of an application's `memory_control`.
 [[nodiscard]] nlohmann::ordered_json memory_json(const MemoryReport& report);
-/// The same back from an entry of `apps` of a result; nothing when it has none.
+/// Reads the report from an entry of `apps` of a result; nothing if the entry has none.
 [[nodiscard]] std::optional<MemoryReport> read_memory(const nlohmann::ordered_json& app);
 
 }  // namespace gpumux::experiment

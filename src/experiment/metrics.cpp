@@ -5,9 +5,9 @@
 
 namespace gpumux::experiment {
 
-// Source: Eyerman and Eeckhout's system-level metrics as dai18 and chimera15 use them. A term is undefined,
-// and with it the metric, where it would divide by an IPC of zero: a normalized IPC when the application made
-// no progress alone, its turnaround time also when it made none in company.
+// Source: Eyerman and Eeckhout's system-level metrics as dai18 and chimera15 use them. A metric is undefined
+// if a term would divide by zero: a normalized IPC if the application made no progress alone, a turnaround
+// time also if it made none in the shared run.
 Metrics metrics(const std::vector<double>& shared, const std::vector<double>& isolated) {
   GPUMUX_CHECK(shared.size() == isolated.size());
   Metrics result;

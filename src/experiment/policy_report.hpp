@@ -1,4 +1,4 @@
-// What a policy reports, in result documents.
+// Reports of policies in result documents.
 #pragma once
 
 #include <nlohmann/json.hpp>
@@ -7,10 +7,10 @@
 
 namespace gpumux::experiment {
 
-/// Numbers of the run and curves go to metrics.policy, those of an application to apps[i].policy; a policy
-/// that says nothing adds nothing.
+/// Adds a report to a result: numbers of the run and curves to metrics.policy, numbers of an application to
+/// apps[i].policy. An empty report adds nothing.
 void add_policy_report(nlohmann::ordered_json& document, const policy::Report& report);
-/// Of a document that has been through add_policy_report(); numbers of the run come first.
+/// Reads the report from a document that add_policy_report() has filled. Numbers of the run come first.
 [[nodiscard]] policy::Report read_policy_report(const nlohmann::ordered_json& document);
 
 }  // namespace gpumux::experiment

@@ -1,5 +1,5 @@
-// Isolated runs with a limit on the blocks per SM; kept like baselines (isolated.cpp): in small files named
-// after the content of everything that determines them.
+// Profiles: isolated runs with a limit on the blocks per SM. Runs are kept like baselines (isolated.cpp), in
+// small files named after a hash of everything that determines them.
 #include "experiment/profile.hpp"
 
 #include <algorithm>
@@ -31,7 +31,7 @@ using policy::ProfileRequest;
 constexpr const char* kPointSchema = "gpumux.profile-point/1";
 constexpr const char* kFileSchema = "gpumux.profile/1";
 
-/// What one isolated run says.
+/// Speeds from one isolated run.
 struct Point {
   struct Kernel {
     ProfilePoint speed;
@@ -50,7 +50,7 @@ struct Sum {
 };
 using Sums = std::map<std::string, Sum>;
 
-/// Gives a lone application all SMs, but no SM more than `cap` blocks of a kernel.
+/// Gives all SMs to a single application, with at most `cap` blocks of a kernel per SM.
 class Alone final : public policy::Policy {
  public:
   Alone(std::uint32_t cap, Sums& sums) : cap_(cap), sums_(sums) {}
@@ -71,7 +71,7 @@ class Alone final : public policy::Policy {
   }
 
  private:
-  /// Blocks per SM with which a cooperative grid is resident as a whole: with fewer it does not run.
+  /// Blocks per SM that a cooperative grid needs to be resident as a whole; 0 for other kernels.
   [[nodiscard]] static std::uint32_t needed(const policy::View& view, const policy::RunningKernel& kernel) {
     const std::uint64_t sms = view.config().sms;
     return kernel.cooperative ? static_cast<std::uint32_t>((kernel.blocks_total + sms - 1) / sms) : 0;
@@ -125,7 +125,7 @@ std::string point_key(const RunSpec& alone, std::uint32_t cap) {
 
 ordered_json speed_json(const ProfilePoint& point) { return {point.warp_ipc, point.thread_ipc}; }
 
-/// Throws json::exception when it is none.
+/// Reads a speed. Throws json::exception if the value is not a speed.
 ProfilePoint read_speed(const json& from) {
   const ProfilePoint point{from.at(0).get<double>(), from.at(1).get<double>()};
   for (const double value : {point.warp_ipc, point.thread_ipc})
@@ -151,7 +151,8 @@ std::optional<Point> read_point(const std::string& path, const std::string& key)
   }
 }
 
-/// A cache that cannot be written costs time, never a result.
+/// Writes an entry. Errors are ignored, because a cache that cannot be written costs time but changes no
+/// result.
 void write_point(const std::string& path, const std::string& key, const RunSpec& alone, std::uint32_t cap,
                  const Point& point) {
   std::error_code error;
@@ -193,7 +194,7 @@ AppProfile profile_of(const RunSpec& alone, ProfileRequest::Depth depth, const s
   const Point full = point_of(alone, policy::kUnlimited, cache_folder);
   std::uint32_t most = 0;
   for (const auto& [name, kernel] : full.kernels) most = std::max(most, kernel.most);
-  std::vector<Point> points;  // with 1, 2... blocks
+  std::vector<Point> points;  // with 1, 2... blocks per SM
   for (std::uint32_t cap = 1; depth == ProfileRequest::Depth::Curve && cap < most; ++cap)
     points.push_back(point_of(alone, cap, cache_folder));
   points.push_back(full);
@@ -203,10 +204,11 @@ AppProfile profile_of(const RunSpec& alone, ProfileRequest::Depth depth, const s
   for (const auto& [name, kernel] : full.kernels) {
     KernelProfile& curve = profile.kernels.emplace_back();
     curve.kernel = name;
-    // Limits from its occupancy on leave a kernel as it is on a whole SM.
+    // From the kernel's occupancy on, a limit of blocks changes nothing, so the run without limit is the last
+    // point.
     for (std::uint32_t t = 1; points.size() > 1 && t < kernel.most; ++t) {
       const auto found = points[t - 1].kernels.find(name);
-      // A kernel that only faster runs reach has not begun there.
+      // The kernel may not start in a run with fewer blocks, because such a run is slower.
       curve.points.push_back(found == points[t - 1].kernels.end() ? ProfilePoint{} : found->second.speed);
     }
     curve.points.push_back(kernel.speed);

@@ -26,7 +26,7 @@ bool is_memory_counter(std::string_view name) {
 
 using nlohmann::ordered_json;
 
-/// Null where the whole is nothing.
+/// The fraction part / whole; null if `whole` is 0.
 ordered_json share(double part, double whole) {
   return whole == 0 ? ordered_json(nullptr) : ordered_json(part / whole);
 }
@@ -43,7 +43,7 @@ void add_counters(ordered_json& to, const arch::KernelCounters& counters, double
   to["blocks_completed"] = counters.blocks_completed;
 }
 
-/// "app 0: hotspot", "pair: app 1 to app 0", or the scope's name.
+/// The heading of a counter: "app 0: hotspot", "pair: app 1 to app 0", or the scope's name.
 std::string heading(const RunResult& result, const arch::Counter& counter) {
   if (counter.scope == arch::Scope::App)
     return fmt::format("app {}: {}", counter.app, result.apps[counter.app].app);
@@ -67,7 +67,7 @@ arch::CounterTable counter_table(const RunResult& result) {
   return table;
 }
 
-/// What of the table stands beneath a heading of its own.
+/// Adds the counters that have a place of their own in the document.
 void add_table(ordered_json& document, const RunResult& result) {
   using arch::Scope;
   const arch::CounterTable table = counter_table(result);
@@ -95,7 +95,7 @@ void add_table(ordered_json& document, const RunResult& result) {
   });
 }
 
-/// Parts of applications' cycles, by pair and place.
+/// Adds the ledger: parts of applications' cycles, by pair and place.
 void add_ledger(ordered_json& document, const RunResult& result) {
   if (result.ledger.empty()) return;
   ordered_json& ledger = document["ledger"] = ordered_json::array();
@@ -151,7 +151,8 @@ ordered_json goal_json(const GoalResult& goal) {
           {"impossible", goal.impossible()}};
 }
 
-/// By kernel in the order of first launches; the times of blocks that came to their ends.
+/// The kernels of an application in the order of their first launches. Block times are means over completed
+/// blocks.
 ordered_json kernels_json(const RunResult& result, AppId app) {
   ordered_json kernels = ordered_json::array();
   for (const KernelResult& kernel : result.kernels) {
@@ -198,7 +199,8 @@ void add_energy(ordered_json& document, const RunResult& result) {
   document["metrics"]["instructions_per_watt"] = optional_json(energy.instructions_per_watt());
 }
 
-/// Counters of a CPU core that stand in its entry's `counters`, beside instructions and cycles.
+/// Visits the counters that stand in `counters` of a CPU core's entry. Instructions and cycles are not among
+/// them.
 template <typename Counters, typename Do>
 void for_each_cpu_counter(Counters& of, const Do& with) {
 #define GPUMUX_FIELD(field) with(#field, of.field)
@@ -223,7 +225,7 @@ void for_each_cpu_counter(Counters& of, const Do& with) {
 #undef GPUMUX_FIELD
 }
 
-/// By core, and where the applications begin.
+/// Adds the CPU cores, and the start of the applications.
 void add_cpus(ordered_json& document, const RunResult& result, const Metrics& metrics) {
   document["begin_cycle"] = result.begin;
   document["cpus"] = ordered_json::array();
@@ -445,7 +447,7 @@ std::vector<CounterValue> counters(const RunResult& result) {
                           std::string_view unit, std::string_view meaning) {
     all.push_back({{scope, app, 0, name, unit, meaning}, value});
   };
-  std::size_t begun = 0;  // applications
+  std::size_t begun = 0;  // number of applications so far
   Scope last = Scope::App;
   arch::for_each_counter(counter_table(result), [&](const arch::Counter& c, std::uint64_t value) {
     if (c.scope == Scope::App && c.app == begun) {

@@ -128,9 +128,10 @@ std::string series_csv(const RunResult& result) {
     const Series::Sample& sample = result.series.samples[k];
     std::vector<std::string> apps(sample.apps.size());
     std::string gpu;
-    std::string empty;  // what applications do not have
+    std::string empty;  // columns that applications leave empty
     arch::for_each_counter(sample, [&](const arch::Counter& c, std::uint64_t value) {
-      // Pairs and SMs have no row, and lines of runs with and without a ledger the same columns.
+      // Pairs and SMs have no rows. Counters of the ledger are left out, so that columns are the same with
+      // and without a ledger.
       if (c.scope == Scope::Pair || c.scope == Scope::Sm ||
           (c.scope == Scope::App && arch::is_ledger_counter(c.name)))
         return;

@@ -1,4 +1,4 @@
-// Interval series in documents and files.
+// Interval series in result documents and files.
 #pragma once
 
 #include <cstdint>
@@ -11,23 +11,24 @@
 
 namespace gpumux::experiment {
 
-/// One counter over time.
+/// Values of one counter over time.
 struct CounterSeries {
-  CounterValue counter;                // its value is the sum
+  CounterValue counter;                // `value` is the sum of the samples
   std::vector<std::uint64_t> samples;  // one per interval, from cycle 0
 };
-/// Every counter of arch/statistics.hpp that is sampled, in the order of counters(); empty when the run
+/// The series of every sampled counter of arch/statistics.hpp, in the order of counters(); empty if the run
 /// has no series.
 [[nodiscard]] std::vector<CounterSeries> counter_series(const RunResult& result);
 
-/// {"interval", "apps": [{counter: [...]}], "gpu", "schedulers", "partitions"}; null when the run has none.
+/// {"interval", "apps": [{counter: [...]}], "gpu", "schedulers", "partitions"}; null if the run has no
+/// series.
 [[nodiscard]] nlohmann::ordered_json series_document(const RunResult& result);
-/// The text of a result file with a series in it, which takes one line per counter.
+/// The text of a result file with a series, in which each counter takes one line.
 [[nodiscard]] std::string with_series(std::string text, const nlohmann::ordered_json& series);
 
-/// Head of series_csv(), with a line end.
+/// The first line of series_csv(), with a newline.
 [[nodiscard]] std::string series_csv_head();
-/// One line per interval and application, and one for the whole GPU (position -1), which alone has the
+/// One line per interval and application, and one line for the whole GPU (position -1). Only the latter has
 /// counters of schedulers and partitions.
 [[nodiscard]] std::string series_csv(const RunResult& result);
 

@@ -25,16 +25,16 @@
 namespace gpumux::experiment {
 namespace {
 
-/// Device printf goes to standard output, as on a GPU.
+/// Prints device printf to standard output, as on a GPU.
 class StandardOutput final : public emulator::PrintSink {
  public:
   void print(AppId, std::string_view text) override { std::fwrite(text.data(), 1, text.size(), stdout); }
 };
 
-/// The applications of a run and how often each has ended.
+/// Runs the applications of a run, and counts how often each has completed.
 class Programs {
  public:
-  /// They begin at `origin`, from which their arrivals count.
+  /// `origin`: the cycle at which the applications start, and from which their arrivals count.
   Programs(const RunSpec& spec, machine::Gpu& gpu, Cycle origin)
       : gpu_(gpu),
         instructions_(spec.instructions),
@@ -51,7 +51,8 @@ class Programs {
                                                              spec.device_output ? &output_ : nullptr));
       results_[i].app = app.text;
       results_[i].untimed_warp_instructions = app.untimed_warp_instructions;
-      // The first of equal applications has the same arrivals as alone, the others have others.
+      // The first of several equal applications has the same arrivals as in its isolated run; the others have
+      // different ones.
       const auto equal =
           std::count_if(spec.apps.begin(), spec.apps.begin() + static_cast<std::ptrdiff_t>(i),
                         [&](const AppSpec& earlier) { return earlier.identity == app.identity; });
@@ -71,8 +72,8 @@ class Programs {
   Programs(const Programs&) = delete;
   Programs& operator=(const Programs&) = delete;
 
-  /// Moves all host programs on at cycle `now`, restarting those that ended. False when the run is over:
-  /// without a cycle limit, once each application has ended once.
+  /// Advances all host programs at cycle `now`, and restarts programs that ended. False if the run is over:
+  /// without a cycle limit, when each application has ended once.
   bool pump(Cycle now, bool endless) {
     if (instructions_ != 0 && now >= next_check_) {
       next_check_ = now - now % kInstructionCheck + kInstructionCheck;
@@ -124,22 +125,24 @@ class Programs {
     return true;
   }
 
-  /// Mask of those that have yet to end: all requests of a list, else the first.
+  /// Applications that have not ended yet, as a mask. An application with a list of requests ends with the
+  /// last request, any other with its first run.
   [[nodiscard]] std::uint32_t not_ended() const {
     std::uint32_t apps = 0;
     for (std::size_t i = 0; i < results_.size(); ++i)
       if (!has_ended(i)) apps |= std::uint32_t{1} << i;
     return apps;
   }
-  /// Mask of those of them whose kernels have to end for that by themselves.
+  /// Applications of not_ended() whose kernels must end by themselves for the run to end, as a mask.
   [[nodiscard]] std::uint32_t to_end_by_themselves() const {
     if (instructions_ != 0) return 0;
     const std::uint32_t apps = not_ended();
     for (const auto& requests : requests_)
-      if (requests.kill_at() != kNever) return 0;  // that may help the others
+      if (requests.kill_at() != kNever) return 0;  // a kill may let the other applications continue
     return apps;
   }
-  /// Throws SimulationFault when an application gets nowhere, while all that have ended run again and again.
+  /// Throws SimulationFault if an application makes no progress while all applications that have ended run
+  /// repeatedly.
   void expect_progress(Cycle now);
   [[nodiscard]] Cycle next_event() const {
     Cycle next = instructions_ != 0 ? next_check_ : kNever;
@@ -149,7 +152,7 @@ class Programs {
                        killed_[i] ? kNever : after_origin(requests_[i].kill_at())});
     return next;
   }
-  /// At the end, `now`.
+  /// The results, at the end of the run. `now`: its last cycle.
   [[nodiscard]] std::vector<AppResult>& results(Cycle now) {
     for (std::size_t i = 0; instructions_ != 0 && i < contexts_.size(); ++i) counts_as_ended(i, now);
     for (std::size_t i = 0; i < results_.size(); ++i) {
@@ -165,8 +168,8 @@ class Programs {
     if ((lists_ >> i & 1U) != 0) return requests_[i].all_done();
     return results_[i].completions > 0 || results_[i].active_instructions || (had_its_time_ >> i & 1U) != 0;
   }
-  /// True: the process of a live program has gone in the midst of a run. Asks the system a few times a
-  /// second.
+  /// True if the process of a live program has exited in the middle of a run. Queries the system at most ten
+  /// times a second.
   bool look_for_hosts() {
     constexpr std::chrono::milliseconds kInterval{100};
     const auto now = std::chrono::steady_clock::now();
@@ -180,11 +183,12 @@ class Programs {
     }
     return gone;
   }
-  /// Its work ends at the next meeting of the machine's parts.
+  /// Ends the work of a run whose host process has exited, at the next meeting of the machine's parts.
   void drop_if_abandoned(std::size_t i, Cycle now) {
-    if (!contexts_[i]->is_abandoned()) drop_at_[i] = kNever;  // what there was has ended by itself
+    if (!contexts_[i]->is_abandoned()) drop_at_[i] = kNever;  // the remaining work has ended by itself
     if (killed_[i] || dropped_[i] || !contexts_[i]->is_abandoned()) return;
-    // Not before its first launch could have begun: a run that takes no time would begin again and again.
+    // Not before the first launch of the run could have started. Otherwise a run could take no time, and
+    // restart forever.
     if (drop_at_[i] == kNever)
       drop_at_[i] =
           std::max(gpu_.next_meeting(), started_[i] + gpu_.config().runtime.kernel_launch_latency + 1);
@@ -207,17 +211,17 @@ class Programs {
     results_[i].active_cycles = now - origin_;
   }
 
-  /// Since then the application has got nowhere.
+  /// State of an application that has made no progress since cycle `since`.
   struct Rest {
     Cycle since = 0;
     std::uint64_t instructions = 0;
     std::uint64_t blocks = 0;
-    std::vector<std::uint64_t> completions;  // of all by then
+    std::vector<std::uint64_t> completions;  // of all applications at that time
   };
   [[nodiscard]] bool moves(std::size_t i, Rest& rest);
 
   machine::Gpu& gpu_;
-  std::uint64_t instructions_;  // RunSpec's
+  std::uint64_t instructions_;  // RunSpec::instructions
   std::string choice_;          // of the policy, for errors
   bool measured_to_end_;        // an application's IPC is that of its first run; it restarts beside CPU cores
   Cycle origin_;
@@ -226,22 +230,23 @@ class Programs {
   StandardOutput output_;
   std::vector<std::unique_ptr<runtime::Context>> contexts_;
   std::vector<AppResult> results_;
-  std::vector<Requests> requests_;  // by application, as all below
+  std::vector<Requests> requests_;  // by application, as in the members below
   std::vector<bool> reported_;
-  std::vector<bool> running_;       // a run has begun and has not ended
-  std::vector<Cycle> started_;      // the last one
-  std::uint32_t lists_ = 0;         // whose requests are listed, as bits
-  std::vector<bool> killed_;        // its run has been, and the machine has not let it go
-  std::uint32_t had_its_time_ = 0;  // whose run has been killed, as bits
-  std::vector<Cycle> drop_at_;      // when the work of a run that nobody waits for ends; or kNever
-  std::vector<bool> dropped_;       // it has
-  bool live_ = false;               // some are programs in processes of their own
+  std::vector<bool> running_;       // a run is in progress
+  std::vector<Cycle> started_;      // cycle at which the last run started
+  std::uint32_t lists_ = 0;         // applications with a list of requests, as bits
+  std::vector<bool> killed_;        // its run was killed, and the machine has not released it yet
+  std::uint32_t had_its_time_ = 0;  // applications with a killed run, as bits
+  std::vector<Cycle> drop_at_;      // when the work of an abandoned run ends; or kNever
+  std::vector<bool> dropped_;       // the work of its run was dropped
+  bool live_ = false;               // some applications are programs in processes of their own
   std::chrono::steady_clock::time_point next_wall_look_{};
-  std::vector<Rest> rests_;  // empty: nobody has looked
-  Cycle next_look_ = 0;      // for expect_progress()
+  std::vector<Rest> rests_;  // empty: not checked yet
+  Cycle next_look_ = 0;      // of expect_progress()
 };
 
-/// Blocks that wait for others may issue for ever.
+/// True if the application makes progress. Instructions alone do not count, because blocks that wait for
+/// others may issue forever.
 bool Programs::moves(std::size_t i, Rest& rest) {
   const auto app = static_cast<AppId>(i);
   const std::uint64_t instructions = std::exchange(rest.instructions, executed(i));
@@ -282,7 +287,7 @@ void Programs::expect_progress(Cycle now) {
                   results_[starved].app, rests_[starved].since, kRuns, choice_, gpu_.wait_report()));
 }
 
-/// What had been counted when the applications began, after the CPU cores' warm-up.
+/// Counters at the start of the applications, after the warm-up of CPU cores.
 struct Begin {
   Cycle cycle = 0;
   arch::CounterTable counters;
@@ -438,8 +443,8 @@ RunResult simulate_under(const RunSpec& spec, std::unique_ptr<policy::Policy> po
   const auto begin = std::chrono::steady_clock::now();
   const arch::MachineConfig config = effective_machine(spec);
 
-  // Blocks in the GPU refer to modules in the contexts, and contexts submit to the GPU: the GPU is made first
-  // and emptied (drop_work) before the contexts go.
+  // Blocks in the GPU refer to modules in the contexts, and contexts submit to the GPU. Therefore the GPU is
+  // constructed first, and its work is dropped (drop_work) before the contexts are destroyed.
   const machine::Recorder::Options record{spec.series, static_cast<unsigned>(spec.apps.size()), spec.timeline,
                                           spec.ledger, spec.viewed};
   const arch::MemoryScheme memory = policy::memory_scheme(spec.policy.memory, spec.policy.memory_settings);
@@ -501,7 +506,7 @@ RunResult simulate_under(const RunSpec& spec, std::unique_ptr<policy::Policy> po
     const bool cpus_done = cpus.done();
     cpus.expect_progress();
     if (!programs.pump(gpu.now(), to_limit || !cpus_done) || gpu.now() >= limit) break;
-    // CPU cores were what it waited for.
+    // The run has only waited for the CPU cores.
     if (!spec.cpus.empty() && !to_limit && cpus_done && programs.not_ended() == 0) break;
     show_progress();
     if (spec.stop && spec.stop(gpu.now())) break;

@@ -16,7 +16,7 @@
 namespace gpumux::experiment {
 namespace {
 
-/// Where the bracket that the last character closes was opened; npos when it closes none.
+/// Position of the bracket that the last character closes; npos if the last character closes none.
 std::size_t opening(std::string_view text, char open, char close) {
   if (text.empty() || text.back() != close) return std::string_view::npos;
   std::size_t depth = 0;
@@ -36,7 +36,7 @@ std::string_view without_namespaces(std::string_view name) {
   return at == std::string_view::npos ? name : name.substr(at + 2);
 }
 
-/// Without blanks and suffixes of integers, so that <float,256> and <float, 256u> are the same.
+/// The name without blanks and integer suffixes, so that <float,256> and <float, 256u> are equal.
 std::string plain(std::string_view name) {
   std::string out;
   bool number = false;
@@ -44,7 +44,7 @@ std::string plain(std::string_view name) {
     if (c == ' ') continue;
     const bool digit = c >= '0' && c <= '9';
     if (number && (c == 'u' || c == 'l')) continue;
-    // A digit inside of an identifier starts no number.
+    // A digit inside an identifier does not start a number.
     const bool inside =
         !out.empty() && (std::isalnum(static_cast<unsigned char>(out.back())) || out.back() == '_');
     number = digit && (number || !inside);

@@ -19,14 +19,14 @@ namespace {
 using arch::Timeline;
 using nlohmann::ordered_json;
 
-// Process numbers, also the order of the viewer's list.
+// Process numbers, which also give the order of the viewer's list.
 constexpr std::uint32_t kFirstApp = 1;
 constexpr std::uint32_t kGpu = kFirstApp + kMaxApps;
 constexpr std::uint32_t kFirstSm = kGpu + 1;
-/// Threads of different processes have different numbers: some viewers want it.
+/// Threads of different processes have different numbers, because some viewers require this.
 constexpr std::uint32_t kThreadsPerProcess = 1024;
 
-/// Names of files and kernels need not be UTF-8.
+/// JSON text of a file's or kernel's name, which need not be UTF-8.
 std::string quoted(const std::string& text) { return dump_json(ordered_json(text)); }
 
 std::string dimensions(const Dim3& d) { return fmt::format("{}x{}x{}", d.x, d.y, d.z); }
@@ -42,7 +42,7 @@ class Writer {
     name_applications();
     for (const Timeline::Kernel& kernel : timeline_.kernels) add_kernel(kernel);
     for (const Timeline::Block& block : timeline_.blocks) {
-      if (block.begin < run_.cycles) add_block(block);  // the others were placed, and the run ended first
+      if (block.begin < run_.cycles) add_block(block);  // the others were placed, but the run ended first
     }
     for (const Timeline::Stall& stall : timeline_.stalls) add_stall(stall);
     for (const policy::Report::Preemption& preemption : run_.policy_report.preemptions)
@@ -62,7 +62,8 @@ class Writer {
     if (!events_.empty()) events_ += ",\n";
     fmt::format_to(std::back_inserter(events_), format, std::forward<Args>(args)...);
   }
-  /// Whole nanoseconds, so that spans that meet in a cycle do not overlap after a viewer has rounded them.
+  /// Time in whole nanoseconds. Spans that meet in a cycle thus do not overlap after a viewer has rounded
+  /// their times.
   [[nodiscard]] std::uint64_t nanoseconds(Cycle cycle) const {
     return static_cast<std::uint64_t>(std::llround(static_cast<double>(cycle) * 1000.0 / core_mhz_));
   }
@@ -80,7 +81,7 @@ class Writer {
     event(R"({{"ph": "M", "name": "process_sort_index", "pid": {0}, "args": {{"sort_index": {0}}}}})",
           process);
   }
-  /// Names it when it is new.
+  /// The id of a thread. Names the thread when it is new.
   std::uint32_t thread(std::uint32_t process, std::uint32_t number, const std::string& name) {
     const std::uint32_t id = process * kThreadsPerProcess + number % kThreadsPerProcess;
     if (threads_.insert(id).second) {
@@ -117,7 +118,7 @@ class Writer {
     return kFirstSm + sm;
   }
 
-  /// Below the block slots of its SM.
+  /// Adds a stall, below the block slots of its SM.
   void add_stall(const Timeline::Stall& stall) {
     const std::uint32_t process = process_of(stall.sm);
     event(R"({{"ph": "X", "cat": "stall", "name": "LSU stalls", "pid": {}, "tid": {}, {}, "args": )"
@@ -126,7 +127,7 @@ class Writer {
           stall.cycles, stall.begin, stall.end);
   }
 
-  /// From the decision until the SM is handed over.
+  /// Adds a preemption: a span from the decision until the SM is handed over.
   void add_preemption(const policy::Report::Preemption& preemption) {
     const std::uint32_t process = process_of(preemption.sm);
     const auto& [switched, drained, flushed] = preemption.blocks;
@@ -152,7 +153,7 @@ class Writer {
         cycle_or_null(block.end));
   }
 
-  /// A value holds from its time to that of the next.
+  /// Adds counter values. A value holds from its time to that of the next value.
   void add_values(std::uint32_t process, const std::string& name,
                   const std::vector<std::pair<std::string, const std::vector<std::uint64_t>*>>& tracks) {
     std::string last;

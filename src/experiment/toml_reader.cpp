@@ -13,7 +13,7 @@ namespace gpumux::experiment {
 toml::table TomlReader::parse(std::string_view text) const { return parse_toml(text, file_); }
 
 SourceLocation TomlReader::place(const toml::source_region& region) const {
-  // What comes from another file, such as the base of a sweep, says so itself.
+  // A value from another file, such as the base of a sweep, carries the path of that file.
   return {region.path ? *region.path : file_, static_cast<std::uint32_t>(region.begin.line),
           static_cast<std::uint32_t>(region.begin.column)};
 }
@@ -118,7 +118,8 @@ std::string TomlReader::setting(const toml::node& node, const toml::key& key) co
 }
 
 void TomlReader::check_program(const toml::table& table, const AppArguments& app) const {
-  // An application of several kernels has keys of one kernel in its launches; one without has no buffers.
+  // With several kernels, the keys of a kernel belong to its launches. Without launches, an application has
+  // no buffers.
   for (const auto& [key, value] : table) {
     const bool of_launch =
         key == "grid" || key == "block" || key == "shared" || key == "args" || key == "symbols";
@@ -136,7 +137,7 @@ AppArguments TomlReader::app(const toml::table& table, const std::vector<std::st
   known.insert(known.end(), kArrivalKeys.begin(), kArrivalKeys.end());
   known.insert(known.end(), more.begin(), more.end());
   AppArguments app;
-  std::string arrivals;  // as settings behind the application's name
+  std::string arrivals;  // as settings after the application's name
   app.where = place(table.source());
   for (const auto& [key, value] : table) {
     check_key(key, known, "key in [[apps]]");

@@ -1,4 +1,4 @@
-// Reading TOML that users write: every value is checked, and every error points at its place.
+// Reads TOML that users write. Every value is checked, and every error gives its place in the file.
 #pragma once
 
 #include <toml++/toml.h>
@@ -13,10 +13,10 @@
 
 namespace gpumux::experiment {
 
-/// Helpers for the readers of one file. All throw UserError with file:line:column.
+/// Reads the values of one file. Every error is a UserError with file:line:column.
 class TomlReader {
  public:
-  /// `file` is its name in messages.
+  /// `file`: the file's name in error messages.
   explicit TomlReader(std::string file) : file_(std::move(file)) {}
 
   [[nodiscard]] toml::table parse(std::string_view text) const;
@@ -26,26 +26,26 @@ class TomlReader {
   /// `what` names the kind of key: "key", "key in [[apps]]".
   void check_key(const toml::key& key, const std::vector<std::string>& known, const char* what) const;
   [[nodiscard]] std::string text(const toml::node& node, const char* key) const;
-  /// At least `low`.
+  /// A whole number, at least `low`.
   [[nodiscard]] std::uint64_t whole(const toml::node& node, const char* key, std::int64_t low) const;
-  /// true or false.
+  /// A boolean.
   [[nodiscard]] bool flag(const toml::node& node, const char* key) const;
   [[nodiscard]] std::vector<std::string> texts(const toml::node& node, const char* key) const;
-  /// At least `low` each; a single one may stand without its list.
+  /// Whole numbers, each at least `low`. A single number may stand without a list.
   [[nodiscard]] std::vector<std::uint64_t> wholes(const toml::node& node, const char* key,
                                                   std::int64_t low) const;
-  /// The options of an application; keys of `more` are the caller's. Does not require 'app'.
+  /// The options of an application. Keys in `more` are left to the caller. 'app' may be missing.
   [[nodiscard]] AppArguments app(const toml::table& table, const std::vector<std::string>& more = {}) const;
 
  private:
-  /// What a kernel's launch has wherever it stands; false: the key is none of it.
+  /// Reads a key that any kernel launch may have; false: `key` is another key.
   template <typename Launch>
   bool launch_key(const toml::key& key, const toml::node& value, Launch& launch) const;
   [[nodiscard]] LaunchArguments launch(const toml::node& node) const;
-  /// A text, or a whole number.
+  /// A text, or a whole number as text.
   [[nodiscard]] std::string setting(const toml::node& node, const toml::key& key) const;
   void check_program(const toml::table& table, const AppArguments& app) const;
-  /// 16, [16, 8] or "16,8".
+  /// Dimensions: 16, [16, 8] or "16,8".
   [[nodiscard]] std::string dimensions(const toml::node& node, const char* key) const;
 
   std::string file_;

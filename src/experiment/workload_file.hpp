@@ -1,4 +1,4 @@
-// A run described by a file instead of options: WORKLOAD.toml. docs/workloads.md has its schema.
+// A run described by a file, WORKLOAD.toml, instead of options. docs/workloads.md has the schema.
 #pragma once
 
 #include <cstdint>
@@ -15,10 +15,10 @@
 
 namespace gpumux::experiment {
 
-/// What the options of a kernel of a file say; docs/workloads.md and file_program.hpp.
+/// Options of a kernel from a file; see docs/workloads.md and file_program.hpp.
 struct KernelOptions {
   std::string grid;                  // "16", "16,8", "16,8,2"
-  std::string block;                 // likewise
+  std::string block;                 // "16", "16,8", "16,8,2"
   std::string shared;                // dynamic shared memory, bytes or "4K"; empty: 0
   std::vector<std::string> args;     // one per parameter
   std::vector<std::string> symbols;  // "NAME=ARG", NAME a variable of the module
@@ -31,27 +31,27 @@ using FilesInMemory = std::map<std::string, std::string>;
 struct LaunchArguments : KernelOptions {
   std::string kernel;  // "k.ptx:scale"
   std::uint64_t stream = 0;
-  std::vector<std::uint64_t> after;  // launches that end before it begins; 1 is the first
-  SourceLocation where;              // of a file; empty: there is none
+  std::vector<std::uint64_t> after;  // launches that end before this one starts; 1 is the first
+  SourceLocation where;              // place in a file; empty: not from a file
 };
 
-/// An APP and the options that bind to it, not yet checked against what exists.
+/// An application and its options, as typed. Nothing is checked yet.
 struct AppArguments : KernelOptions {
   std::string app;  // "hotspot:size=256", "k.ptx:scale"; with launches, a name for results
-  std::vector<std::pair<std::string, std::string>> buffers;  // that its launches share: name, argument
-  std::vector<LaunchArguments> launches;  // empty: the app is one kernel, or none of a file
+  std::vector<std::pair<std::string, std::string>> buffers;  // shared by the launches: name, argument
+  std::vector<LaunchArguments> launches;  // empty: a single kernel, or an application without a PTX file
   std::uint64_t repeat = 1;               // rounds of the launches
-  FilesInMemory files;                    // that arguments may name
-  SourceLocation where;                   // of a file; empty: there is none
+  FilesInMemory files;                    // files that arguments may name
+  SourceLocation where;                   // place in a file; empty: not from a file
 };
 
-/// Where neither a file nor an option says otherwise.
+/// Values that apply if neither a file nor an option gives another.
 inline constexpr const char* kDefaultMachine = embedded::default_machine;
 inline constexpr const char* kDefaultPolicy = policy::kUsualPolicy.data();
-inline constexpr std::uint64_t kDefaultSeries = 1000;  // core cycles of an interval: that of dai18's figures
+inline constexpr std::uint64_t kDefaultSeries = 1000;  // core cycles per interval, as in dai18's figures
 
 struct WorkloadFile {
-  std::string folder;  // that relative paths in it are relative to
+  std::string folder;  // for relative paths in the file
   std::optional<std::string> machine;
   std::vector<std::string> set;
   std::optional<std::string> policy;
@@ -62,7 +62,8 @@ struct WorkloadFile {
   std::vector<AppArguments> apps;
 };
 
-/// Throws UserError with file:line:column for unknown keys, wrong types and values that are impossible.
+/// Reads a workload file. Throws UserError with file:line:column for unknown keys, wrong types and impossible
+/// values.
 [[nodiscard]] WorkloadFile read_workload(const std::string& path);
 [[nodiscard]] WorkloadFile parse_workload(std::string_view text, const std::string& path);
 

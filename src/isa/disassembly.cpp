@@ -1,4 +1,4 @@
-// One instruction as text: PTX's spelling where PTX has one.
+// Text of one instruction, in PTX's spelling where PTX has one.
 #include <fmt/core.h>
 
 #include <algorithm>
@@ -169,7 +169,7 @@ bool is_memory(Opcode op) {
          op == Opcode::CpAsync || op == Opcode::Mbarrier;
 }
 
-/// "m16n8k16.row.col", with the types that PTX has in this place.
+/// The shape of a matrix product, such as "m16n8k16.row.col", with its types in PTX's order.
 std::string matrix_text(const Instruction& inst) {
   const MatrixShape& m = inst.matrix;
   std::string text =
@@ -274,7 +274,7 @@ std::string target_text(const Function& function, std::uint32_t target) {
   return target < function.labels.size() ? function.labels[target] : fmt::format("L{}", target);
 }
 
-/// Of operand i of an fma that contraction made of a subtraction.
+/// The sign of operand i of an fma that contraction made of a subtraction: "-" or nothing.
 std::string sign_text(const Instruction& inst, std::size_t i) {
   if (inst.op != Opcode::Fma) return {};
   const unsigned bit = i == 0 ? kFmaMinusProduct : i == 2 ? kFmaMinusAddend : 0U;

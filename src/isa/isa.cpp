@@ -212,7 +212,7 @@ unsigned width_bits(MatrixType type) {
 
 namespace {
 
-/// Elements that 32 lanes hold in one register each.
+/// Number of matrix elements in one register of each of 32 lanes.
 unsigned in_registers(MatrixType type) {
   return kWarpSize * (type == MatrixType::F64 ? 1 : 32 / width_bits(type));
 }
@@ -229,7 +229,7 @@ unsigned b_registers(const MatrixShape& shape) {
 
 unsigned c_registers(const MatrixShape& shape, Type type) {
   if (shape.quads) return 4;
-  const unsigned elements = shape.rows / 4U;  // of a lane
+  const unsigned elements = shape.rows / 4U;  // per lane
   return type == Type::F16 ? elements / 2 : elements;
 }
 

@@ -9,7 +9,7 @@ namespace {
 
 constexpr unsigned kEndsBlock = kBranch | kExit | kBarrier | kFence;
 
-/// Its results come from outside the SM.
+/// True for a load whose result comes from outside the SM.
 bool loads_from_afar(const StaticInst& inst) {
   return (inst.flags & kLoad) != 0 && (inst.flags & (kShared | kConstant)) == 0;
 }
@@ -19,12 +19,13 @@ bool loads_from_afar(const StaticInst& inst) {
 std::vector<Phase> find_phases(const std::vector<StaticInst>& table,
                                const std::vector<std::uint32_t>& cycles) {
   std::vector<Phase> phases;
-  std::bitset<kScoreboardSlots> loaded;  // written by long-latency instructions of the phase
+  std::bitset<kScoreboardSlots> loaded;  // registers written by long-latency instructions of the phase
   bool block_ended = true;
   for (std::uint32_t pc = 0; pc < table.size(); ++pc) {
     const StaticInst& inst = table[pc];
     bool begins = block_ended || (inst.flags & kLeader) != 0;
-    // Of what is read and written, only the writing is listed; who overwrites a register waits for it, too.
+    // A register that is both read and written is listed only as written. An overwriting instruction waits as
+    // well, so all listed registers count.
     for (unsigned i = 0; i < unsigned{inst.num_dst} + inst.num_src; ++i)
       begins = begins || loaded[inst.slot[i]];
     if (begins) {

@@ -1,4 +1,4 @@
-// Run-time services: what code calls them, and what they take.
+// Run-time services: the functions that code calls, with their arguments.
 #include <algorithm>
 #include <iterator>
 #include <string>
@@ -8,7 +8,7 @@
 namespace gpumux::isa {
 namespace {
 
-/// Of a service with several names the first is the one that texts have.
+/// If a service has several names, texts use the first.
 constexpr ServiceFunction kFunctions[] = {
     {"vprintf", Service::Vprintf, "ll"},
     {"malloc", Service::Malloc, "l"},

@@ -1,18 +1,19 @@
-// Which pipeline, latency row and scoreboard slots an instruction has.
+// Classification of instructions: pipeline, latency row and scoreboard slots.
 //
-// Units follow the CUDA programming guide's table of arithmetic throughput and published
-// microbenchmarks of Maxwell to Turing:
-//  - conversions between integers and floats, between f16 and f32, and rounding to an integral float
-//    run at the rate of the special function unit; conversions from and to f64 run at the rate of the
-//    double unit; integer to integer ones are plain ALU work;
-//  - approximate reciprocal, roots, sine, cosine, logarithm, exponential and tanh: special function
-//    unit; what is left unexpanded of the exact division and roots uses that unit with the row of division;
-//  - shuffles, matches, warp reductions and transposed matrices share a crossbar whose rate and latency are
-//    nearest to those of the special function unit; votes are ALU work.
+// Units follow the CUDA programming guide's table of arithmetic throughput and published microbenchmarks of
+// Maxwell to Turing:
+// - conversions between integers and floats, between f16 and f32, and rounding to an integral float run at
+//   the rate of the special function unit; conversions from and to f64 run at the rate of the double unit;
+//   integer to integer conversions are plain ALU work;
+// - approximate reciprocal, roots, sine, cosine, logarithm, exponential and tanh use the special function
+//   unit; exact divisions and roots that are not expanded use that unit with the row of division;
+// - shuffles, matches, warp reductions and transposed matrices share a crossbar whose rate and latency are
+//   nearest to those of the special function unit; votes are ALU work.
 //
-// A matrix product takes the tensor unit as long as its multiply-adds take. How they compare with those of
-// f16 is the same on all parts that have them (NVIDIA's white papers on Turing, A100 and H100): 8-bit types
-// twice as fast, 4-bit ones four times, single bits sixteen times, tf32 half as fast, f64 a sixteenth.
+// A matrix product occupies the tensor unit for its number of multiply-adds, weighted by type. The weights
+// are the same on all parts that support the types (NVIDIA's white papers on Turing, A100 and H100). 8-bit
+// types are twice as fast as f16, 4-bit types four times, single bits sixteen times. tf32 is half as fast as
+// f16, and f64 a sixteenth.
 #include <algorithm>
 
 #include "isa/timing_class.hpp"
@@ -121,7 +122,7 @@ Pipe pipe_of(const Instruction& inst) {
     case Opcode::Bfi:
     case Opcode::MbarrierPending:
     case Opcode::Vote:
-    case Opcode::Txq:  // the answer lies beside the launch's parameters
+    case Opcode::Txq:  // the answer is stored beside the launch's parameters
     case Opcode::Activemask: return kInt;
     case Opcode::Ld:
     case Opcode::St:
@@ -168,7 +169,8 @@ unsigned memory_flags(const Instruction& inst) {
     case Opcode::SurfSt:
     case Opcode::St: flags |= kStore; break;
     case Opcode::Notify: return kStore | kBypassL1 | kNotice;
-    // Of the two spaces that it accesses, the one that others wait for.
+    // cp.async accesses global and shared memory. It counts as a global load, because other instructions wait
+    // for the load.
     case Opcode::CpAsync: return kLoad | kAsync | (inst.cache == CacheOp::CG ? unsigned{kBypassL1} : 0U);
     case Opcode::Mbarrier: {
       const bool waits = inst.mbarrier == MbarrierMode::TestWait || inst.mbarrier == MbarrierMode::TryWait;
@@ -185,7 +187,7 @@ unsigned memory_flags(const Instruction& inst) {
     case Space::Global: break;
     case Space::Shared: flags |= kShared; break;
     case Space::Local: flags |= kLocalSpace; break;
-    // A kernel's parameters lie in the constant bank; slots of calls are gone from final code.
+    // A kernel's parameters are in the constant bank. Final code has no slots of calls.
     case Space::Const:
     case Space::Param: flags |= kConstant; break;
   }
@@ -203,7 +205,8 @@ unsigned multiply_adds(const MatrixShape& m) {
 unsigned control_flags(const Instruction& inst) {
   switch (inst.op) {
     case Opcode::Bar: return inst.bar == BarMode::Arrive ? kBarrier | kArrive : kBarrier;
-    // A fence for the block alone costs nothing: its warps see each other's accesses in issue order.
+    // A fence for the block alone costs nothing: the warps of a block see each other's accesses in issue
+    // order.
     case Opcode::Membar: return inst.shift == 0 ? 0U : unsigned{kFence};
     case Opcode::CpAsyncCommit: return kAsync;
     case Opcode::CpAsyncWait: return kAsync | kFence;
@@ -217,7 +220,8 @@ unsigned control_flags(const Instruction& inst) {
   }
 }
 
-/// The scoreboard slots of a register: physical numbers as they are, virtual ones folded into range.
+/// The scoreboard slots of a register. Physical registers keep their numbers, virtual numbers are folded into
+/// the range.
 struct Slots {
   std::array<std::uint16_t, 2> slot{};
   unsigned count = 0;
@@ -238,7 +242,7 @@ Slots slots_of(const Operand& operand) {
   }
 }
 
-/// Fills the slot list: what is written first, then what is read and not also written.
+/// Fills the slot list: first written registers, then registers that are read and not also written.
 class SlotList {
  public:
   explicit SlotList(StaticInst& inst) : inst_(inst) {}
@@ -334,7 +338,7 @@ StaticInst classify(const Instruction& inst) {
   if (inst.op == Opcode::CpAsyncWait)
     result.barrier = static_cast<std::uint8_t>(std::min<std::int64_t>(255, inst.offset));
   if (inst.op == Opcode::Bar && inst.src[1].kind == Operand::Kind::Imm) {
-    // Counts are threads, but warps arrive as a whole.
+    // Counts are in threads, but warps arrive as a whole.
     result.barrier_warps = static_cast<std::uint8_t>(
         std::min<std::uint64_t>(255, (inst.src[1].imm + kWarpSize - 1) / kWarpSize));
   }

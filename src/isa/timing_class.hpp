@@ -1,4 +1,4 @@
-// What the timing model knows of one static instruction: its unit, latency class and registers.
+// Properties of one static instruction in the timing model: unit, latency class and registers.
 #pragma once
 
 #include <array>
@@ -9,15 +9,15 @@
 
 namespace gpumux::isa {
 
-/// Which code the machine is given: what our back end makes of the PTX, or the PTX's own instructions in
-/// their order, as GPGPU-Sim 3 times them.
+/// The code that the machine executes. Machine: the output of our back end. Ptx: the PTX's own instructions
+/// in their order, as GPGPU-Sim 3 times them.
 enum class CodeLevel : std::uint8_t { Machine, Ptx };
 
-/// The kind of execution pipeline that an instruction goes to.
+/// The kind of execution pipeline that executes an instruction.
 enum class Unit : std::uint8_t { Sp, Int, Dp, Sfu, Tensor, Memory, Control, Uniform };
 inline constexpr unsigned kUnits = 8;
 [[nodiscard]] const char* name(Unit unit);
-/// Executes values: not memory, nor control.
+/// True for a unit that computes values, in contrast to memory and control.
 [[nodiscard]] constexpr bool is_arithmetic(Unit unit) {
   return unit != Unit::Memory && unit != Unit::Control;
 }
@@ -48,7 +48,7 @@ enum class LatencyClass : std::uint8_t {
 inline constexpr unsigned kLatencyClasses = 20;
 [[nodiscard]] const char* name(LatencyClass latency_class);
 
-/// What an instruction does besides arithmetic; bits of StaticInst::flags.
+/// Effects of an instruction besides arithmetic: bits of StaticInst::flags.
 enum InstFlag : std::uint16_t {
   kLoad = 1,  // returns data through registers: destinations wait for the reply
   kStore = 2,
@@ -56,18 +56,18 @@ enum InstFlag : std::uint16_t {
   kShared = 8,           // shared memory: bank conflicts instead of L1 accesses
   kBypassL1 = 16,        // cg, cv, volatile, acquire
   kBarrier = 32,         // block-wide barrier
-  kFence = 64,           // waits until the warp's earlier memory accesses are performed
-  kExit = 128,           // the lanes end here
+  kFence = 64,           // waits until the warp's earlier memory accesses are complete
+  kExit = 128,           // the active lanes exit
   kBranch = 256,         // may redirect fetch
   kConstant = 512,       // goes to the constant cache
-  kGenericSpace = 1024,  // the dynamic record says which space
+  kGenericSpace = 1024,  // the dynamic record holds the space
   kLocalSpace = 2048,
   kArrive = 4096,   // bar.arrive: does not wait
-  kNotice = 8192,   // tells the SM that the block may not begin anew (Opcode::Notify)
-  kLeader = 16384,  // a basic block begins here, since a branch leads to it
-  kAsync = 32768    // by what else it is: a load that writes shared memory instead of registers; with
-                    // kShared: an access to an mbarrier; control: its copies so far become a group, or,
-                    // with kFence, all but the `barrier` youngest groups have to be complete
+  kNotice = 8192,   // tells the SM that the block can soon not be restarted (Opcode::Notify)
+  kLeader = 16384,  // start of a basic block, because a branch leads here
+  kAsync = 32768    // load: writes shared memory instead of registers; with kShared: accesses an mbarrier;
+                    // control: puts the warp's copies into a group, or, with kFence, waits for all but the
+                    // `barrier` youngest groups
 };
 
 /// Scoreboard slots: registers 0..254, predicates at kPredicateSlot + index.
@@ -82,20 +82,22 @@ struct StaticInst {
   std::uint8_t num_src = 0;         // slots read (guard and address included), without those also written
   std::uint8_t num_operands = 0;    // register operands read from the register file (bank reads per lane)
   std::uint8_t access_bytes = 0;    // memory: bytes per lane (all vector elements)
-  std::uint8_t barrier = 0;         // kBarrier: barrier number; kAsync and kFence: groups that may be open
-  std::uint8_t barrier_warps = 0;   // kBarrier: warps that it waits for; 0: all of the block
-  std::uint32_t multiply_adds = 0;  // tensor unit: as long as so many of f16; 0: as one of its passes
-  std::array<std::uint16_t, 20> slot{};  // first num_dst written, then num_src read
+  std::uint8_t barrier = 0;         // kBarrier: barrier number; kAsync and kFence: groups that may be pending
+  std::uint8_t barrier_warps = 0;   // kBarrier: number of warps to wait for; 0: all of the block
+  std::uint32_t multiply_adds = 0;  // tensor unit: time as a number of f16 multiply-adds; 0: one pass
+  std::array<std::uint16_t, 20> slot{};  // num_dst written slots, then num_src read slots
 };
 
-/// The table that the machine reads, parallel to `code` of a final, physical function.
+/// The static table for the machine, parallel to `code` of a final, physical function.
 [[nodiscard]] std::vector<StaticInst> make_static_table(const Function& function);
 [[nodiscard]] StaticInst classify(const Instruction& inst);
 
-/// `products` multiply-adds of matrices of this type, in those of f16 that take the tensor unit as long.
+/// The number of f16 multiply-adds that take the tensor unit as long as `products` multiply-adds of this
+/// type.
 [[nodiscard]] std::uint32_t multiply_adds_of(MatrixType type, std::uint32_t products);
 
-/// The most that StaticInst::multiply_adds is for what PTX has: m8n8k4 of f64. In traces it may be more.
+/// The largest StaticInst::multiply_adds of an instruction of PTX: that of m8n8k4 of f64. Traces may have
+/// more.
 inline constexpr unsigned kMostMultiplyAdds = 4096;
 
 }  // namespace gpumux::isa

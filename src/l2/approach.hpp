@@ -1,4 +1,4 @@
-// The requests of a slice that have not reached its tags.
+// The requests of a slice that have not reached its tags yet.
 #pragma once
 
 #include <algorithm>
@@ -12,13 +12,15 @@
 namespace gpumux::l2 {
 
 /// One queue in three parts, from the tags outwards: the input (pipeline and input queue), the entrance
-/// (through the ejection port), the network (arrived). A request moves on by a part's border. What the ports
-/// and the pipeline need lies here, side by side: a request's record was written long before and is no longer
-/// in the host's cache. Only the network is unbounded, so the queue grows when senders ignore their credits.
+/// (requests that have passed the ejection port), and the network (requests that have arrived). A request
+/// moves on when the border of a part moves.
+/// The queue keeps what the ports and the pipeline need close together, because a request's record was
+/// written long before and is no longer in the host's cache. Only the network part is unbounded, so the queue
+/// grows if senders ignore their credits.
 class Approach {
  public:
   struct Place {
-    std::uint64_t time;  // core cycle of arrival; in the input, L2 cycle from which its tags may be read
+    std::uint64_t time;  // core cycle of arrival; in the input: L2 cycle from which the tags may be read
     RequestIndex request;
     std::uint32_t set;
     SmId sm;
@@ -32,13 +34,13 @@ class Approach {
   [[nodiscard]] std::uint32_t input() const { return input_; }
   [[nodiscard]] std::uint32_t entrance() const { return entrance_; }
   [[nodiscard]] std::uint32_t network() const { return size_ - input_ - entrance_; }
-  /// Nothing outside the input.
+  /// True if no request is outside the input.
   [[nodiscard]] bool all_in() const { return size_ == input_; }
 
-  /// The n-th from the front of the input.
+  /// The n-th request from the front of the input.
   [[nodiscard]] const Place& operator[](std::uint32_t n) const { return places_[(head_ + n) & mask_]; }
   [[nodiscard]] const Place& front() const { return places_[head_]; }
-  /// The oldest of the entrance, or of the network when the entrance is empty.
+  /// The oldest request of the entrance, or of the network if the entrance is empty.
   [[nodiscard]] Place& first_outside() { return places_[(head_ + input_) & mask_]; }
   [[nodiscard]] Place& first_in_network() { return places_[(head_ + input_ + entrance_) & mask_]; }
   [[nodiscard]] const Place& first_in_network() const {
@@ -55,9 +57,9 @@ class Approach {
     last.flits = request.flits;
     return last;
   }
-  /// first_in_network() enters the entrance.
+  /// Moves first_in_network() to the entrance.
   void enter() { ++entrance_; }
-  /// first_outside() leaves the entrance or the network for the input.
+  /// Moves first_outside() from the entrance or the network to the input.
   void admit() {
     constexpr std::uint32_t kAhead = 4;
     __builtin_prefetch(&places_[(head_ + input_ + kAhead) & mask_], 1);
@@ -69,7 +71,7 @@ class Approach {
     --size_;
     --input_;
   }
-  /// Loads the parts' fronts into the host's cache.
+  /// Prefetches the front of each part into the host's cache.
   [[gnu::always_inline]] void prefetch() const {
     __builtin_prefetch(&places_[head_], 1);
     __builtin_prefetch(&places_[(head_ + input_) & mask_], 1);

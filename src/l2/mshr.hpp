@@ -1,4 +1,4 @@
-// Outstanding fetches of a slice (miss status holding registers).
+// Outstanding fetches of a slice (miss status holding registers, MSHRs).
 #pragma once
 
 #include <bit>
@@ -12,26 +12,27 @@
 
 namespace gpumux::l2 {
 
-/// One line with sectors on their way from DRAM, and the requests that wait for them.
+/// One line with sectors on their way from DRAM, and the requests that wait for these sectors.
 struct alignas(64) Mshr {  // one cache line
   std::uint64_t slice_line = 0;
   std::uint32_t set = 0;
-  std::uint32_t way = kNoWay;   // pinned for it (on-miss allocation)
+  std::uint32_t way = kNoWay;   // way pinned for the line (on-miss allocation)
   std::uint32_t stamp = 0;      // last use
-  RequestList waiters;          // for sectors that are still out
-  std::uint32_t undrained = 0;  // waiters, and requests whose data has come but that have not replied
-  std::uint32_t requests = 0;   // merged so far, the first included
-  std::uint8_t pending = 0;     // sectors on their way
-  std::uint8_t dirty = 0;       // sectors written meanwhile
+  RequestList waiters;          // requests that wait for pending sectors
+  std::uint32_t undrained = 0;  // waiters, and requests whose data has arrived but that have not replied
+  std::uint32_t requests = 0;   // requests merged so far, including the first
+  std::uint8_t pending = 0;     // sectors on their way from DRAM
+  std::uint8_t dirty = 0;       // pending sectors that were written meanwhile
   AppId app = 0;
   KernelSlot kernel = 0;
-  std::uint32_t victims = 0;  // on-fill allocation: of its fills, that wait for the miss queue
+  std::uint32_t victims = 0;  // on-fill allocation: lines evicted by its fills that wait for the miss queue
   std::uint16_t next_free = kNoMshr;
 };
 static_assert(sizeof(Mshr) == 64);
 
-/// The registers with a free list. With on-miss allocation the pinned way names the register; with on-fill
-/// allocation find() does, by open addressing (at most half full).
+/// The MSHRs of a slice, with a free list. With on-miss allocation, the pinned way names its
+/// MSHR. With on-fill allocation, find() looks the MSHR up in a hash table with open addressing,
+/// which is at most half full.
 class Mshrs {
  public:
   Mshrs(std::uint32_t count, bool searched)
@@ -48,7 +49,7 @@ class Mshrs {
   const Mshr& operator[](std::uint16_t index) const { return entries_[index]; }
 
   [[gnu::always_inline]] void prefetch(std::uint16_t index) const { __builtin_prefetch(&entries_[index]); }
-  /// The register that the next fetch takes.
+  /// Prefetches the MSHR that the next fetch takes.
   [[gnu::always_inline]] void prefetch_free() const {
     if (!full()) __builtin_prefetch(&entries_[free_], 1);
   }
@@ -83,7 +84,7 @@ class Mshrs {
     }
     return kNoMshr;
   }
-  /// No longer found: all its data has come.
+  /// Removes an MSHR from the hash table, because all its data has arrived.
   void forget(std::uint16_t index) {
     if (table_.empty()) return;
     const std::size_t mask = table_.size() - 1;

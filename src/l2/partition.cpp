@@ -15,7 +15,8 @@ namespace gpumux::l2 {
 
 namespace {
 
-// What both name alike, from `kernel` to `flits`: eight bytes at once.
+// Properties that MemRequest and Request declare in the same order, from `kernel` to `flits`:
+// eight bytes, copied at once.
 constexpr std::size_t kProperties = 8;
 static_assert(offsetof(MemRequest, data_bytes) - offsetof(MemRequest, kernel) == kProperties - 2);
 static_assert(offsetof(Request, data_bytes) - offsetof(Request, kernel) == kProperties - 2);
@@ -35,7 +36,7 @@ void copy_properties(Request& request, const MemRequest& message) {
               reinterpret_cast<const std::byte*>(&message) + offsetof(MemRequest, kernel), kProperties);
 }
 
-// The small ones beside them lie in the same cache lines.
+// Prefetches the cache lines of some members. Small members next to them are in the same cache lines.
 template <typename... Members>
 [[gnu::always_inline]] inline void prefetch_members(const Members&... members) {
   (prefetch_lines(&members, &members + 1), ...);
@@ -46,9 +47,9 @@ template <typename... Members>
 struct Partition::State {
   static void* operator new(std::size_t bytes) { return huge_page_allocate(bytes); }
   static void operator delete(void* state) noexcept { huge_page_free(state, sizeof(State)); }
-  static constexpr Cycle kFar = Cycle{1} << 40U;  // clocks convert exactly below
+  static constexpr Cycle kFar = Cycle{1} << 40U;  // clock conversions are exact below this cycle
   static constexpr Cycle kLongestWheel = 4096;
-  static constexpr Cycle kPrefetched = 8;  // cycles: what they need is fetched before they begin
+  static constexpr Cycle kPrefetched = 8;  // cycles at the start of a run whose data is prefetched
   State(const arch::MachineConfig& config, PartitionId id, const noc::PartitionMap& map)
       : shared(config, id, map),
         fixed_latency(config.dram.fixed_latency),
@@ -56,7 +57,7 @@ struct Partition::State {
         reply_flits(shared.network.flits(kLineBytes)),
         latency(config.l2.latency),
         fast(config.clocks.l2 > config.clocks.core),
-        // Enough for what an SM or a slice sends at once; what lies further ahead waits in the mailbox.
+        // Enough for what an SM or a slice sends at once. Messages further ahead wait in the mailbox.
         arrivals(static_cast<std::uint32_t>(4 * shared.network.latency +
                                             std::min(shared.l2_clock.to_core(latency), kLongestWheel)) +
                  128),
@@ -66,17 +67,18 @@ struct Partition::State {
   }
 
   Cycle read_mailbox(arch::PartitionMailbox& mailbox, Cycle begin);
-  /// Takes the requests that arrive before `end` as far as there is room.
+  /// Lets the requests that arrive before `end` enter, as far as there is room.
   void enter(Cycle end);
   [[nodiscard]] bool nobody_waits_outside() const {
     return std::none_of(slices.begin(), slices.end(), [](const Slice& slice) { return slice.crowded(); });
   }
-  /// Up to here nothing depends on requests that have not entered.
+  /// Before this cycle, nothing behind the pipeline depends on requests that have not entered.
   [[nodiscard]] Cycle horizon() const {
     return shared.l2_clock.to_core(shared.l2_clock.tick_at(shared.entered) + latency - 1);
   }
-  /// Processes all events of slices and DRAM before `end`, or up to the first for which it may lack credits;
-  /// sets `done`. Credits are known before `complete`. Returns the time of the next event.
+  /// Processes all events of slices and DRAM before `end`, or up to the first event for which
+  /// credits may be missing. Credits that come before `complete` are known. Sets `done` and returns
+  /// the time of the next event.
   Cycle run_events(Cycle end, Cycle complete);
   [[nodiscard]] Cycle stop_at(Cycle now, Cycle end, Cycle complete) const;
   [[nodiscard]] Cycle next_event() const;
@@ -85,7 +87,7 @@ struct Partition::State {
   template <typename Condition>
   void step_slices(Cycle now, Condition condition);
   bool run_channel(dram::Tick limit);
-  [[nodiscard]] dram::Tick dram_tick(Cycle cycle) const {  // first one of the cycle or later
+  [[nodiscard]] dram::Tick dram_tick(Cycle cycle) const {  // first tick in the cycle or later
     return cycle >= kFar ? dram::kNoTick : static_cast<dram::Tick>(shared.dram_clock.tick_at(cycle));
   }
   void take_credits();
@@ -96,15 +98,16 @@ struct Partition::State {
   Cycle fixed_latency;
   HugePageVector<Slice> slices;
   std::uint32_t slice_count;
-  std::uint32_t reply_flits;  // of the largest reply
-  std::uint32_t latency;      // L2 cycles
-  bool fast;                  // more than one of them in a core cycle: does not run ahead
-  Cycle done = 0;             // what lies behind them is simulated up to here
-  Cycle stepped = 0;          // the last cycle of step(), plus one
+  std::uint32_t reply_flits;  // flits of the largest reply
+  std::uint32_t latency;      // pipeline in front of the tags, L2 cycles
+  bool fast;                  // true: a core cycle may hold several L2 cycles, and the
+                              // partition does not run ahead
+  Cycle done = 0;             // slices and channel are simulated up to this cycle
+  Cycle stepped = 0;          // last cycle of step(), plus one
   Arrivals arrivals;
   CreditWheel credits;
   std::uint32_t first_for_credits = 0;
-  dram::Tick channel_tick = dram::kNoTick;  // channel_core is that of this one
+  dram::Tick channel_tick = dram::kNoTick;  // tick for which channel_core is valid
   Cycle channel_core = kNever;
 };
 
@@ -118,7 +121,7 @@ Partition::Partition(const arch::MachineConfig& config, PartitionId id, const no
 
 Partition::~Partition() = default;
 
-// Takes what lies within the wheels' span. Returns the time of the earliest message that was left.
+// Takes the messages and credits within the wheels' span. Returns the time of the earliest message left.
 Cycle Partition::State::read_mailbox(arch::PartitionMailbox& mailbox, Cycle begin) {
   while (credits.next() < begin) take_credits();
   const Cycle limit = begin + arrivals.span();
@@ -164,11 +167,11 @@ Cycle Partition::State::read_mailbox(arch::PartitionMailbox& mailbox, Cycle begi
   return left;
 }
 
-// The next cycle in which something of the slices, or for them, happens.
+// The next cycle with an event of a slice, or with credits for which a slice waits.
 Cycle Partition::State::next_event() const {
-  Cycle next = std::min(shared.next[0], shared.next[1]);  // often all slices
+  Cycle next = std::min(shared.next[0], shared.next[1]);  // most machines have at most two slices
   for (std::uint32_t i = 2; i < slice_count; ++i) next = std::min(next, shared.next[i]);
-  // Credits that nobody waits for are taken with the next event.
+  // Credits for which no slice waits are taken with the next event.
   if (shared.waiting_slices != 0 && credits.next() < shared.complete) next = std::min(next, credits.next());
   return next;
 }
@@ -189,7 +192,7 @@ void Partition::State::enter(Cycle end) {
 inline void Partition::State::step(Cycle now) {
   while (credits.next() < shared.complete && credits.next() <= now) take_credits();
   if (fast) {
-    // The first of several L2 cycles. The others come with the next event, which is in this core cycle too.
+    // Step the first of several L2 cycles. The other L2 cycles are later events in this core cycle.
     std::uint64_t tick = ~std::uint64_t{0};
     for (std::uint32_t i = 0; i < slice_count; ++i) {
       if (shared.next[i] == now) tick = std::min(tick, slices[i].next_tick());
@@ -201,7 +204,8 @@ inline void Partition::State::step(Cycle now) {
   stepped = now + 1;
 }
 
-/// The slice after the one that used the channel last goes first.
+/// Steps the slices that have an event at `now`. The slice after the one that used the channel last goes
+/// first.
 template <typename Condition>
 inline void Partition::State::step_slices(Cycle now, Condition condition) {
   std::uint32_t i = shared.last_to_dram;
@@ -211,7 +215,8 @@ inline void Partition::State::step_slices(Cycle now, Condition condition) {
   }
 }
 
-// Beyond what is known of credits, the slices go on while they have enough for whatever a cycle may send.
+// The cycle at which run_events() must stop. Where later credits are not known, slices go on as long as their
+// credits suffice for all that one cycle may send.
 inline Cycle Partition::State::stop_at(Cycle now, Cycle end, Cycle complete) const {
   if (now < complete) return end;
   if (shared.waiting_slices != 0) return std::min(end, std::max(complete, stepped));
@@ -226,8 +231,9 @@ Cycle Partition::State::run_events(Cycle end, Cycle complete) {
   while (true) {
     Cycle now = next_event();
     Cycle stop = stop_at(now, end, complete);
-    // Commands of a cycle come before the slices' part of it. Nobody gives the channel a request before
-    // `now`, and while it is full nobody does at all.
+    // The channel's commands of a cycle come before the slices' events of that cycle. No slice
+    // pushes a request into the channel before `now`, or while the channel is full, so the
+    // channel may be simulated ahead.
     while (channel.next() < end_tick) {
       const bool ahead = channel.full() || now >= stop;
       if (!ahead && channel_cycle() > now) break;
@@ -244,7 +250,8 @@ Cycle Partition::State::run_events(Cycle end, Cycle complete) {
   }
 }
 
-// The core cycle of the channel's next command, which changes less often than it is asked for.
+// The core cycle of the channel's next command. Cached, because the command changes less often
+// than this function is called.
 Cycle Partition::State::channel_cycle() {
   const dram::Tick tick = shared.channel.next();
   if (tick != channel_tick) {
@@ -263,7 +270,7 @@ void Partition::prefetch() const {
   prefetch_lines(shared.next.data(), shared.next.data() + slice_count_);
   prefetch_members(s.fixed_latency, s.arrivals, s.credits, s.channel_tick);
   prefetch_lines(slices_, slices_ + slice_count_);
-  constexpr std::size_t kMessages = 8;  // the host sees by itself that the others follow
+  constexpr std::size_t kMessages = 8;  // the host's hardware prefetcher fetches further messages
   prefetch_lines(mailbox_.in.data(), mailbox_.in.data() + std::min(mailbox_.in.size(), kMessages));
   __builtin_prefetch(mailbox_.out.data(), 1);
   __builtin_prefetch(mailbox_.credits_out.data(), 1);
@@ -277,7 +284,7 @@ void Partition::prefetch_further() const {
 
 Cycle Partition::State::run(arch::PartitionMailbox& mailbox, Cycle begin, Cycle complete, Cycle end) {
   for (const Slice& slice : slices) slice.prefetch_heads(std::min(end, begin + kPrefetched));
-  // Credits may have come while there was nothing to do. Each of their cycles counts (take_credits()).
+  // Credits may have arrived while nothing was to be done. Each cycle with credits counts (take_credits()).
   Cycle first = std::min(begin, credits.next());
   for (const Credit& credit : mailbox.credits_in) first = std::min(first, credit.time);
   shared.entered = std::max(shared.entered, first);
@@ -286,13 +293,13 @@ Cycle Partition::State::run(arch::PartitionMailbox& mailbox, Cycle begin, Cycle 
   do {
     const Cycle left = read_mailbox(mailbox, shared.entered);
     for (const Slice& slice : slices) slice.prefetch_fills(std::min(end, begin + kPrefetched));
-    // Messages that were left may be due in a later piece of a long window.
+    // Messages left in the mailbox may be due in a later part of a long window.
     const Cycle known = left < complete ? std::min(complete, shared.entered + arrivals.span()) : complete;
     const Cycle until = known < complete ? known : end;
     shared.complete = known;
     while (credits.next() < std::min(known, stepped)) take_credits();
     do {
-      // Where requests wait for room, the entrance must know when those before them have left.
+      // If requests wait for room, the entrance must know when earlier requests have left the pipeline.
       enter(arrivals.next() >= known && nobody_waits_outside() ? known : std::min(known, done + 1));
       next = run_events(std::min(until, horizon()), known);
     } while (shared.entered < known);
@@ -325,12 +332,12 @@ Cycle Partition::run(Cycle begin, Cycle end) {
   for (Slice& slice : state_->slices) stalled |= slice.settle_stalls(end);
   state_->shared.controller_full.count(end);
   state_->shared.network_full.count(end);
-  // A stalled slice is run in each window, so that its stall counters are never behind.
+  // A stalled slice is run in each window, so that its stall counters are always up to date.
   return stalled ? end : next;
 }
 
-// The channel's commands before `limit`, until a request is through or a slice may find a place in the queue:
-// true then, for a slice may have got an earlier event.
+// Issues the channel's commands before `limit`, until a request is complete or a slice may find a place in
+// the queue. Returns true in these cases, because a slice may then have an earlier event.
 bool Partition::State::run_channel(dram::Tick limit) {
   dram::Channel& channel = shared.channel;
   const bool was_full = channel.full();
@@ -348,12 +355,12 @@ bool Partition::State::run_channel(dram::Tick limit) {
   const Slice* woken = nullptr;
   for (std::uint32_t n = channel.freed(); n > 0 && shared.stalled_slices != 0; --n)
     woken = &wake_stalled_slice();
-  // It takes the last place, unless others are free.
+  // A woken slice takes the last place, unless other places are free.
   if (was_full) slices[shared.last_to_dram].foresee_stall(channel.room() == 1 ? woken : nullptr);
   return true;
 }
 
-// The first of those that wait for a place in the channel's queue, in the order in which they are served.
+// Wakes the first slice, in the order of service, that waits for a place in the channel's queue.
 Slice& Partition::State::wake_stalled_slice() {
   const std::uint64_t after = shared.stalled_slices & (~std::uint64_t{1} << shared.last_to_dram);
   const auto i = static_cast<std::uint32_t>(std::countr_zero(after != 0 ? after : shared.stalled_slices));
@@ -366,9 +373,9 @@ void Partition::State::take_credits() {
   const Cycle now = credits.next();
   shared.reply_credits += credits.take();
   GPUMUX_DCHECK(shared.reply_credits <= shared.network.reply_credits);
-  // When credits become known after their cycle, nobody had waited for them then (stop_at()).
+  // If credits become known after their cycle, no slice waited for them at that cycle (stop_at()).
   if (shared.waiting_slices != 0 && now >= stepped) {
-    // In turn, since one slice may take them all.
+    // Slices take turns, since one slice may use all credits.
     for (std::uint32_t n = 0; n < slice_count; ++n) {
       const std::uint32_t i = first_for_credits + n;
       Slice& slice = slices[i < slice_count ? i : i - slice_count];

@@ -1,5 +1,5 @@
-// One memory partition: ejection port of the request network, L2 slices, a DRAM channel, injection port
-// of the reply network. See src/l2/README.md for its files.
+// One memory partition: the ejection port of the request network, L2 slices, a DRAM channel, and the
+// injection port of the reply network. src/l2/README.md lists the files.
 #pragma once
 
 #include <cstdint>
@@ -28,65 +28,68 @@ class Slice;
 
 class Partition {
  public:
-  /// `config`: as of dram::Channel.
+  /// `config`: values as required by dram::Channel.
   Partition(const arch::MachineConfig& config, PartitionId id, const noc::PartitionMap& map);
   ~Partition();
   Partition(const Partition&) = delete;
   Partition& operator=(const Partition&) = delete;
 
-  /// Simulates core cycles [begin, end); see sm::Sm::run for the contract.
+  /// Simulates core cycles [begin, end). See sm::Sm::run() for the contract.
   Cycle run(Cycle begin, Cycle end);
 
-  /// Simulates what is certain of the cycles before the grant's end: a request reaches the tags no earlier
-  /// than lookahead() says, so what lies behind them may be far ahead of the ports. Returns the next cycle at
-  /// which something can happen without messages: of the entrances >= grant.messages, else >= done().
-  /// Afterwards done() >= grant.messages.
+  /// Simulates what is certain of the cycles before the grant's end. A request reaches the tags no earlier
+  /// than lookahead(), so everything behind the tags may be simulated far ahead of the ports. Returns the
+  /// next cycle at which something can happen without messages: at least grant.messages for the entrances, at
+  /// least done() otherwise. Afterwards done() >= grant.messages.
   Cycle run(const engine::Grant& grant);
-  /// Simulated up to here: no reply from now on is sent before.
+  /// The cycle up to which the partition is simulated. No later reply is sent before this cycle.
   [[nodiscard]] Cycle done() const;
-  /// What lies before this cycle depends only on requests before `complete`.
+  /// Behind the pipeline, all that happens before the returned cycle depends only on
+  /// requests before `complete`.
   [[nodiscard]] Cycle lookahead(Cycle complete) const;
-  /// Counts stalls up to `now`, when all is simulated up to there.
+  /// Counts stalls up to `now`. Requires that the partition is simulated up to `now`.
   void settle(Cycle now);
 
-  /// Other parts run between two windows of this one and use up the host's cache. These load what run() is
-  /// about to touch: what lies at known places; then, once that has come, what it leads to.
+  /// Prefetch what run() is about to touch, because other parts that run between two windows use up the
+  /// host's cache. prefetch() loads data at known places. prefetch_further(), called when that data has
+  /// arrived, loads what the data points to.
   void prefetch() const;
   void prefetch_further() const;
 
-  /// Messages, see arch::Mailbox; incoming requests are served in order of (time, SM, order).
+  /// Messages, see arch::Mailbox. Incoming requests are served in order of (time, SM, order of sending).
   arch::PartitionMailbox& mailbox() { return mailbox_; }
 
-  /// Data that a host copy of `app` left in L2 (RuntimeConfig::copies_write_l2); between windows.
+  /// Puts a line into L2 that a host copy of `app` left there
+  /// (RuntimeConfig::copies_write_l2). Between windows.
   void preload_line(std::uint64_t line, AppId app);
 
-  /// Of all applications; of one; of a pair.
+  /// Counters of the partition, of one application, and of a pair of applications.
   [[nodiscard]] arch::PartitionCounters counters() const;
   [[nodiscard]] arch::MemoryCounters counters(AppId app) const;
   [[nodiscard]] arch::PairCounters counters(AppId victim, AppId culprit) const;
-  /// From now on, before the first request, it keeps a ledger of who waits for whom.
+  /// Makes the partition keep a ledger of interference. Must be called before the first request.
   void keep_ledger();
-  /// With a ledger: for how long its slices were busy for the application.
+  /// Requires a ledger. Adds the time for which the slices were busy for the application.
   void add_busy_windows(AppId app, ledger::Busiest& busiest) const;
-  /// And for how long its requests have waited for their tags, in core cycles.
+  /// Requires a ledger. Core cycles for which requests of the application waited for the tags.
   [[nodiscard]] std::uint64_t tag_waits(AppId app) const;
-  [[nodiscard]] bool idle() const;  // nothing queued, nothing outstanding
+  [[nodiscard]] bool idle() const;  // true if nothing is queued or outstanding
   [[nodiscard]] std::string describe_waits() const;
   [[nodiscard]] std::uint64_t progress() const;
-  /// Requests that have arrived or are on their way here, and whose replies have not been sent.
+  /// Requests that have arrived or are on their way to the partition, and whose replies have not been sent.
   [[nodiscard]] std::size_t requests_inside() const;
-  /// Of these, those that are answered: not writes of CPU cores.
+  /// The requests of requests_inside() that get a reply. Writes of CPU cores get none.
   [[nodiscard]] std::size_t answers_owed() const;
-  /// Throws InternalError when the partition, idle and with all credits come back, has kept a request, an
-  /// MSHR, a pinned line, a place in a queue or a credit.
+  /// Throws InternalError if an idle partition with all credits returned still holds a request, an MSHR, a
+  /// pinned line, a place in a queue or a credit.
   void check_drained() const;
-  /// To trace, for tests.
+  /// The DRAM channel, so that tests can trace it.
   [[nodiscard]] dram::Channel& channel();
 
  private:
   struct State;
   std::unique_ptr<State> state_;
-  const Slice* slices_;  // the state's, to find them without it
+  const Slice* slices_;  // the slices of state_, reachable without loading state_
   std::uint32_t slice_count_;
   arch::PartitionMailbox mailbox_;
 };

@@ -20,10 +20,10 @@ inline constexpr RequestIndex kNoRequest = ~RequestIndex{0};
 struct alignas(64) Request {     // one cache line
   std::uint64_t slice_line = 0;  // see noc::PartitionMap::Place
   std::uint64_t time = 0;        // core cycle of arrival
-  std::uint32_t tag = 0;         // the SM's own
+  std::uint32_t tag = 0;         // chosen by the SM
   SmId sm = 0;
-  std::uint16_t mshr = 0;  // while it waits for a fill
-  // In the order of arch::MemRequest, copied together.
+  std::uint16_t mshr = 0;  // MSHR of the fill for which the request waits
+  // The following members have the order of arch::MemRequest, so that they are copied together.
   KernelSlot kernel = 0;
   AppId app = 0;
   RequestKind kind = RequestKind::Read;
@@ -37,14 +37,15 @@ struct alignas(64) Request {     // one cache line
   RequestIndex next = kNoRequest;
   std::uint32_t set = 0;
   std::uint8_t slice = 0;
-  // For the ledger, while it waits for a fill: its line would be here, but for this one; since when.
+  // For the ledger, while the request waits for a fill: the application that evicted the line, and
+  // since when the request waits.
   AppId displaced_by = kMaxApps;
   Cycle waits_since = 0;
 };
 static_assert(sizeof(Request) == 64);
 
-/// Records with a stack of free ones, last freed first taken. It grows when senders ignore their credits,
-/// else never after construction.
+/// Request records with a stack of free records; the last one freed is taken first. The pool grows only if
+/// senders ignore their credits.
 class RequestPool {
  public:
   explicit RequestPool(std::uint32_t size) { grow(size); }
@@ -71,11 +72,12 @@ class RequestPool {
     for (std::uint32_t i = more; i-- > 0;) free_[free_count_++] = first + i;
   }
   HugePageVector<Request> records_;
-  HugePageVector<RequestIndex> free_;  // as long as records_; the first free_count_ are in use
+  HugePageVector<RequestIndex> free_;  // stack of free records, as long as records_; the first
+                                       // free_count_ entries are used
   std::uint32_t free_count_ = 0;
 };
 
-/// A queue through the records' `next`.
+/// A queue of requests, linked through Request::next.
 class RequestList {
  public:
   [[nodiscard]] bool empty() const { return head_ == kNoRequest; }
@@ -110,12 +112,12 @@ class Ring {
   [[nodiscard]] std::uint32_t capacity() const { return capacity_; }
   [[nodiscard]] T& front() { return items_[head_]; }
   [[nodiscard]] const T& front() const { return items_[head_]; }
-  /// The n-th from the front, n < size().
+  /// The n-th element from the front. Requires n < size().
   [[nodiscard]] const T& operator[](std::uint32_t n) const {
     const std::uint32_t place = head_ + n;
     return items_[place < capacity_ ? place : place - capacity_];
   }
-  /// Loads the front's cache line.
+  /// Prefetches the cache line of the front.
   [[gnu::always_inline]] void prefetch() const { __builtin_prefetch(&items_[head_], 1); }
   void push(const T& item) {
     GPUMUX_DCHECK(count_ < capacity_);

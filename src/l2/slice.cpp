@@ -7,7 +7,7 @@
 
 namespace gpumux::l2 {
 
-// Members that are `inline` here have one or two callers, in this file, on the way of every request.
+// Functions that are `inline` here are on the way of every request and have one or two callers in this file.
 
 Shared::Shared(const arch::MachineConfig& config, PartitionId partition,
                const noc::PartitionMap& partition_map)
@@ -63,12 +63,13 @@ void Slice::arrive(RequestIndex index) {
   }
   const Cycle now = s_.pool[index].time;
   settle_entrance(now);
-  while (!departed_.empty() && departed_.front() < now) departed_.pop();  // nobody had waited for the room
+  while (!departed_.empty() && departed_.front() < now) departed_.pop();  // no request waited for this room
   approach_.arrive(s_.pool[index], index);
   enter(now);
 }
 
-// The slice may be ahead of its entrance: it has noted when places became free.
+// Lets requests enter at the cycles at which places became free. The slice may be ahead of its entrance, so
+// it has recorded these cycles in departed_.
 void Slice::settle_entrance(Cycle end) {
   while (!approach_.all_in() && !departed_.empty() && departed_.front() < end) {
     const Cycle now = departed_.front();
@@ -144,7 +145,7 @@ void Slice::step() {
     resume(output_, tick, s_.counters.stall_network);
     note_wait(next_core_);
   }
-  // Still no place in the channel's queue, unless it has been woken for one.
+  // Still no place in the channel's queue, unless the slice has been woken for one.
   const bool waits = controller_.on && (next_core_ < s_.channel_room || waits_for_channel());
   const bool sent = !waits && !misses_.empty() && miss_free_ <= tick && send_miss(tick);
   if (sent) head_blocked_ = false;
@@ -153,7 +154,7 @@ void Slice::step() {
   sleep(tick);
 }
 
-// Until the next event after L2 cycle `tick`.
+// Sets the next event after L2 cycle `tick`.
 inline void Slice::sleep(std::uint64_t tick) {
   std::uint64_t next = kNoTick;
   if (!fills_.empty()) next = fills_.front().tick;
@@ -181,14 +182,14 @@ inline void Slice::sleep(std::uint64_t tick) {
 std::uint64_t Slice::next_rare_event(std::uint64_t tick) const {
   std::uint64_t next = kNoTick;
   for (const Atomic& atomic : atomics_) next = std::min(next, atomic.finish);
-  // A place of the output queue becomes free when the reply at its front enters the port.
+  // A place in the output queue becomes free when the reply at its front enters the port.
   if (output_.on && !sending_.empty()) next = std::min(next, s_.l2_clock.tick_at(sending_.front()));
   if (!victims_.empty() && miss_room(1)) next = std::min(next, tick + 1);
   return next;
 }
 
 inline void Slice::access_head(std::uint64_t tick) {
-  // No fill brings that line, for it has no register: another look at the tags would find the same.
+  // The line has no MSHR, so no fill can bring it, and reading the tags again would find the same.
   if (head_wants_room_ && !miss_room(1)) {
     head_blocked_ = true;
     return;
@@ -207,7 +208,7 @@ inline void Slice::access_head(std::uint64_t tick) {
       note_access(head);
     approach_.pop();
     departed_.push(next_core_);
-    // Else requests may arrive before.
+    // Otherwise requests may still arrive before this cycle.
     if (!approach_.all_in() && next_core_ < s_.entered) settle_entrance(next_core_ + 1);
     if (approach_.input() >= kHeads) prefetch_head(approach_[kHeads - 1]);
     resume(reservation_, tick, s_.counters.l2_reservation_failures);
@@ -223,8 +224,8 @@ inline void Slice::access_head(std::uint64_t tick) {
   }
 }
 
-// The next look at the tags falls in the next cycle and will find a read whose line is not here and a full
-// miss queue: as good as done.
+// Stalls the head one cycle early if its next look at the tags is in the next L2 cycle and will certainly
+// find a read of an absent line and a full miss queue. Saves that step.
 inline void Slice::foresee_block(std::uint64_t tick) {
   const std::uint64_t then = tick + 1;
   if (approach_.input() == 0 || output_.on || approach_.front().time > then || tag_free_ > then) return;
@@ -316,7 +317,7 @@ Slice::Outcome Slice::access_write(RequestIndex index, std::uint32_t way, std::u
       if (outcome != Outcome::Done) return outcome;
       if (first) mshrs_[mshr].requests = 1;
     }
-    // Sectors on their way become valid at the fill, and are dirty from then on.
+    // Sectors on their way become valid at the fill and are dirty from then on.
     if (way != kNoWay) tags_.line(way).dirty |= on_fill_ ? need & valid : need;
     if (mshr != kNoMshr) mshrs_[mshr].dirty |= static_cast<std::uint8_t>(need & ~valid);
   }
@@ -351,7 +352,8 @@ Slice::Outcome Slice::fetch(const Request& request, std::uint32_t& way, std::uin
   AppId due_to = request.app;
   if (mshr == kNoMshr) {
     if (!miss_room(1)) {
-      // An acknowledged write may find the output queue full next time, which counts as another stall.
+      // An acknowledged write is looked up again: it may then find the output queue
+      // full, which is another stall.
       head_wants_room_ = request.kind != RequestKind::Write || !request.wants_reply;
       head_is_absent_ = way == kNoWay;
       return Outcome::NoMissQueue;
@@ -454,7 +456,7 @@ void Slice::channel_freed(Cycle now) {
 
 // --- fills ----------------------------------------------------------------------------------------
 
-// Behind the one at the front, which was fetched in the same way.
+// Prefetches for the fills behind the front, whose own data was prefetched in the same way.
 [[gnu::always_inline]] inline void Slice::prefetch_next_fill() const {
   constexpr std::uint32_t kAhead = 2;
   if (fills_.size() <= kAhead) return;
@@ -489,7 +491,7 @@ inline void Slice::complete_fill(const Fill& fill) {
       waiting.push(s_.pool, index);
       continue;
     }
-    // Marked here, for the line may be evicted before the operation has its turn.
+    // Marked dirty here, because the line may be evicted before the atomic operation starts.
     if (request.kind == RequestKind::Atomic) line.dirty |= need;
     ready_.push(s_.pool, index);
   }
@@ -506,8 +508,8 @@ inline void Slice::complete_fill(const Fill& fill) {
   retire_if_done(fill.mshr);
 }
 
-// On-fill allocation: the line takes its place only now. The register waits until the miss queue takes its
-// victim's data, so that a fill never does.
+// On-fill allocation: the line takes its way only now. The MSHR is kept until the miss queue has taken the
+// data of the evicted line, so that a fill never waits.
 std::uint32_t Slice::install_filled(Mshr& entry) {
   std::uint32_t way = tags_.find(entry.set, entry.slice_line, entry.app);
   if (way != kNoWay) return way;
@@ -614,7 +616,7 @@ inline bool Slice::output_full(std::uint64_t tick) {
 
 void Slice::reply(RequestIndex index, std::uint64_t tick) {
   const Request& request = s_.pool[index];
-  std::uint32_t bytes = 0;  // an acknowledgement
+  std::uint32_t bytes = 0;  // bytes of an acknowledgement
   std::uint8_t sectors = 0;
   if (request.kind == RequestKind::Atomic) {
     bytes = request.data_bytes;
@@ -667,7 +669,7 @@ void Slice::credits_came(Cycle now) {
 // --- between windows ------------------------------------------------------------------------------
 
 void Slice::preload(const noc::PartitionMap::Place& place, AppId app) {
-  head_wants_room_ = head_is_absent_ = false;  // it may find its line now
+  head_wants_room_ = head_is_absent_ = false;  // the head may find its line now
   const std::uint32_t set = s_.map.set_of(place.slice_line, app);
   std::uint32_t way = tags_.find(set, place.slice_line, app);
   if (way == kNoWay) {

@@ -92,8 +92,8 @@ void Slice::note_access(RequestIndex index) {
   const Cycle arrived = s_.l2_clock.to_core(s_.l2_clock.tick_at(head.time) + latency_ - 1);
   end_stall(next_core_);
   const Cycle until = s_.l2_clock.to_core(tag_free_);
-  std::uint64_t of_others = 0;  // of its service
-  AppId by = head.app;          // whose part is most of that
+  std::uint64_t of_others = 0;  // part of the service that was a wait for other applications
+  AppId by = head.app;          // the application with the largest part of that
   for (std::uint32_t app = 0; app < ledger.apps && ledger.some_held; ++app) {
     if (app == head.app) continue;
     const std::uint64_t cycles = ledger.held[app] / SliceLedger::kPartsOfCycle;
@@ -112,7 +112,7 @@ void Slice::note_access(RequestIndex index) {
   if (!missed) return;
   if (head.charged != 0) displaced_by = ShadowTags::kNobody;
   if (displaced_by != ShadowTags::kNobody) ++pairs[displaced_by].l2_extra_misses;
-  if (head.kind == RequestKind::Write) return;  // answered already
+  if (head.kind == RequestKind::Write) return;  // a write is answered already
   Request& request = s_.pool[index];
   request.displaced_by = displaced_by;
   request.waits_since = next_core_;

@@ -1,4 +1,5 @@
-// A slice's ledger of interference: who waited for whom at its tags, its registers, its lines and its port.
+// A slice's ledger of interference: which application waited for which other at the tags, the MSHRs, the
+// lines and the reply port of the slice.
 #pragma once
 
 #include <array>
@@ -23,25 +24,28 @@ struct SliceLedger {
 
   ledger::ServingLine tags;
   ledger::BusyWindows busy;                         // of the tags
-  std::array<std::uint64_t, kMaxApps> tag_waits{};  // cycles that requests waited for them
+  std::array<std::uint64_t, kMaxApps> tag_waits{};  // core cycles that requests waited for the tags
   ledger::ServingLine replies;
   ledger::ShadowTags shadow;
   static constexpr std::uint64_t kPartsOfCycle = 1024;
   using Counts = std::array<std::uint32_t, kMaxApps>;
-  std::uint32_t apps = 0;  // those below have held any of these
-  // Things that are held, by whose fault: who evicted a line that would be here has to do with its fetch.
+  std::uint32_t apps = 0;  // highest application id that held any of the following resources, plus 1
+  // Resources in use, by the application at fault. If an application evicted a line that would otherwise be
+  // present, the fetch of that line is due to it.
   Counts registers{};  // MSHRs in use
   Counts queued{};     // entries of the miss queue
   std::vector<AppId> register_due_to;
   Ring<AppId> queued_due_to;
 
-  // Of the request at the head, before its access:
+  // State of the request at the head, before its access:
   Request head;
-  std::uint64_t misses = 0;                    // of its application
-  Cycle stalled_since = kNever;                // kNever: it does not stall
-  const Counts* stalls_for = nullptr;          // by whom that is held; nothing: by its own alone
-  std::array<std::uint64_t, kMaxApps> held{};  // parts of cycles for which it has stalled, by whose things
-  bool some_held = false;                      // one of these is not 0
+  std::uint64_t misses = 0;                    // l2_misses of its application
+  Cycle stalled_since = kNever;                // start of the stall; kNever: no stall
+  const Counts* stalls_for = nullptr;          // holders of the resource that is missing;
+                                               // nullptr: the application itself
+  std::array<std::uint64_t, kMaxApps> held{};  // duration of the stall by application at fault,
+                                               // in 1/kPartsOfCycle cycles
+  bool some_held = false;                      // an element of `held` is not 0
 };
 
 }  // namespace gpumux::l2

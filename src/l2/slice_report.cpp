@@ -1,4 +1,4 @@
-// What a slice waits for, in words: for the watchdog's report.
+// Describes in words what a slice waits for, for the watchdog's report.
 #include "l2/slice.hpp"
 
 namespace gpumux::l2 {

@@ -18,8 +18,8 @@ namespace gpumux::l2 {
 inline constexpr std::uint16_t kNoMshr = 0xffff;
 inline constexpr std::uint32_t kNoWay = ~std::uint32_t{0};
 
-/// Lines by set and way, least recently used first out. A way is named by its index in the array. A line that
-/// waits for a fill (on-miss allocation) is pinned: it is no victim.
+/// Lines by set and way, with LRU replacement. A way is named by its index in the array. A line that waits
+/// for a fill (on-miss allocation) is pinned and cannot be a victim.
 class Tags {
  public:
   explicit Tags(const arch::L2Config& config);
@@ -27,8 +27,8 @@ class Tags {
   struct Line {
     std::uint8_t valid = 0;        // sectors
     std::uint8_t dirty = 0;        // sectors
-    std::uint8_t owner = 0;        // application, and the line number's bit 32
-    std::uint16_t mshr = kNoMshr;  // of the fetch it is pinned for
+    std::uint8_t owner = 0;        // application, and bit 32 of the line number
+    std::uint16_t mshr = kNoMshr;  // MSHR of the fetch for which the line is pinned
     [[nodiscard]] bool present() const { return valid != 0 || mshr != kNoMshr; }
   };
 
@@ -52,7 +52,7 @@ class Tags {
     }
     return kNoWay;
   }
-  /// Loads a set into the host's cache.
+  /// Prefetches a set into the host's cache.
   [[gnu::always_inline]] void prefetch(std::uint32_t set) const {
     const std::size_t first = std::size_t{set} * stride_;
     for (std::uint32_t way = 0; way < stride_; way += kLanes * 2) {
@@ -66,7 +66,7 @@ class Tags {
     __builtin_prefetch(&stamps_[way], 1);
   }
   Line& line(std::uint32_t way) { return lines_[way]; }
-  /// Least recently used way of a set that is not pinned; kNoWay when all are.
+  /// Least recently used way of a set that is not pinned; kNoWay if all ways are pinned.
   [[nodiscard]] std::uint32_t victim(std::uint32_t set) const {
     const std::uint32_t first = set * stride_;
 #ifdef __AVX2__
@@ -76,7 +76,7 @@ class Tags {
     }
     least = _mm256_min_epu32(least, _mm256_permute2x128_si256(least, least, 1));
     least = _mm256_min_epu32(least, _mm256_shuffle_epi32(least, 0x4e));
-    least = _mm256_min_epu32(least, _mm256_shuffle_epi32(least, 0xb1));  // in all lanes
+    least = _mm256_min_epu32(least, _mm256_shuffle_epi32(least, 0xb1));  // the minimum, in all lanes
     for (std::uint32_t block = 0; block < stride_; block += kLanes) {
       const auto equal = static_cast<std::uint32_t>(
           _mm256_movemask_ps(_mm256_castsi256_ps(_mm256_cmpeq_epi32(least, stamps_of(first + block)))));
@@ -93,21 +93,21 @@ class Tags {
     return stamps_[best] == kPinned ? kNoWay : best;
 #endif
   }
-  /// The least recently used way without dirty data or fetch; kNoWay when there is none.
+  /// The least recently used way without dirty data or a fetch; kNoWay if there is none.
   [[nodiscard]] std::uint32_t clean_victim(std::uint32_t set) const;
   void install(std::uint32_t way, std::uint64_t slice_line, AppId app) {
     tags_[way] = static_cast<std::uint32_t>(slice_line);
     lines_[way] = {.owner = owner_of(slice_line, app)};
   }
-  /// Marks as most recently used, unless pinned.
+  /// Marks the way as most recently used, unless it is pinned.
   void touch(std::uint32_t way) {
     if (stamps_[way] != kPinned) stamps_[way] = ++clock_;
   }
   void pin(std::uint32_t way) { stamps_[way] = kPinned; }
-  /// `stamp`: the use that the line counts from, see use().
+  /// Unpins a way. `stamp`: time of its last use, see use().
   void unpin(std::uint32_t way, std::uint32_t stamp) { stamps_[way] = stamp; }
   std::uint32_t use() { return ++clock_; }
-  /// Pinned lines; slow.
+  /// Number of pinned lines. Slow.
   [[nodiscard]] std::uint32_t pinned() const;
   [[nodiscard]] std::uint64_t slice_line(std::uint32_t way) const {
     return tags_[way] | (std::uint64_t{lines_[way].owner} & kBit32) << 25U;
@@ -134,7 +134,7 @@ class Tags {
 
   static constexpr std::uint32_t kLanes = 8;
   std::uint32_t ways_;
-  std::uint32_t stride_;  // ways_ rounded up to whole vectors; the ways between are pinned for ever
+  std::uint32_t stride_;  // ways_ rounded up to whole vectors; the padding ways are always pinned
   HugePageVector<std::uint32_t> tags_;
   HugePageVector<std::uint32_t> stamps_;  // 0: never used
   HugePageVector<Line> lines_;

@@ -1,4 +1,4 @@
-// What is to happen at which core cycle, for the near future.
+// Events of the near future, by core cycle.
 #pragma once
 
 #include <algorithm>
@@ -13,7 +13,7 @@
 
 namespace gpumux::l2 {
 
-/// The occupied cycles of [now, now + span), as bits. `now` is whatever cycle the last query named.
+/// The occupied cycles in [now, now + span), as bits. `now` is the cycle of the last query.
 class TimeWheel {
  public:
   explicit TimeWheel(std::uint32_t span)
@@ -27,11 +27,11 @@ class TimeWheel {
     words_[s / 64] |= std::uint64_t{1} << (s % 64);
     next_ = std::min(next_, cycle);
   }
-  /// Clears the earliest occupied cycle, next().
+  /// Clears next(), the earliest occupied cycle.
   void clear_next() {
     const std::uint32_t s = slot(next_);
     words_[s / 64] &= ~(std::uint64_t{1} << (s % 64));
-    // Later bits of this word, the other words in turn, then this word's earlier bits.
+    // Searches the later bits of this word, then the other words in turn, then this word's earlier bits.
     std::uint64_t bits = words_[s / 64] >> (s % 64);
     if (bits != 0) {
       next_ += static_cast<std::uint32_t>(std::countr_zero(bits));
@@ -55,14 +55,14 @@ class TimeWheel {
   Cycle next_ = kNever;
 };
 
-/// Requests by (arrival, SM, order of sending).
+/// Requests in order of (arrival, SM, order of sending).
 class Arrivals {
  public:
   explicit Arrivals(std::uint32_t span)
       : wheel_(span), heads_(wheel_.span(), kNoRequest), tails_(wheel_.span()) {}
   [[nodiscard]] std::uint32_t span() const { return wheel_.span(); }
   [[nodiscard]] Cycle next() const { return wheel_.next(); }
-  /// The record's `time` lies less than span() after every other time in here and after now.
+  /// Adds a request. Its `time` must be less than span() after now and after all other times in the wheel.
   void add(RequestPool& pool, RequestIndex index) {
     Request& request = pool[index];
     const std::uint32_t slot = wheel_.slot(request.time);
@@ -83,7 +83,7 @@ class Arrivals {
       pool[before].next = index;
     }
   }
-  /// Takes the requests of cycle next(): a list through `next`.
+  /// Takes the requests of cycle next(), as a list linked through Request::next.
   RequestIndex take() {
     RequestIndex& head = heads_[wheel_.slot(wheel_.next())];
     const RequestIndex index = head;
@@ -98,12 +98,12 @@ class Arrivals {
   HugePageVector<RequestIndex> tails_;
 };
 
-/// Sums of credits by the cycle in which they come.
+/// Sums of credits by cycle of arrival.
 class CreditWheel {
  public:
   explicit CreditWheel(std::uint32_t span) : wheel_(span), flits_(wheel_.span(), 0) {}
   [[nodiscard]] Cycle next() const { return wheel_.next(); }
-  /// All that are to come; slow.
+  /// All credits that have not arrived yet. Slow.
   [[nodiscard]] std::uint64_t sum() const {
     return std::accumulate(flits_.begin(), flits_.end(), std::uint64_t{0});
   }

@@ -1,4 +1,4 @@
-// How long a place served each application, in each window of time.
+// For each window of time, how long a place has served each application.
 #pragma once
 
 #include <algorithm>
@@ -14,7 +14,7 @@ class BusyWindows {
  public:
   static constexpr Cycle kWindow = 4096;  // core cycles
 
-  /// It served one of `app` for `cycles`, up to `until`.
+  /// Adds a service of `cycles` for `app` that ends at `until` (core cycles).
   void add(AppId app, Cycle until, std::uint64_t cycles) {
     std::vector<std::uint32_t>& of = apps_[app];
     if (of.size() <= until / kWindow) of.resize(until / kWindow + 1);
@@ -31,8 +31,8 @@ class BusyWindows {
   std::array<std::vector<std::uint32_t>, kMaxApps> apps_;
 };
 
-/// Of several places side by side: what the busiest of them in each window served. Whoever has them to
-/// itself needs at least that long.
+/// Combines several places that work in parallel: for each window, the service time of the busiest place. The
+/// sum is a lower bound for the time that an application needs when it has the places to itself.
 class Busiest {
  public:
   void add(const std::vector<std::uint32_t>& windows) {

@@ -10,7 +10,7 @@ void ServingLine::delayed(AppId app, std::uint64_t arrived, std::uint64_t begin,
     if (due.of != nullptr) due.of[culprit].*due.counter += time;
   };
   look_from(arrived);
-  // Of the window's first entry, what lies before its arrival is not of concern.
+  // Service of the window's first entry that was before the arrival does not count.
   Entry none;
   none.begin = arrived & kTime;
   none.app = app;

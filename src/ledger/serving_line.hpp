@@ -1,5 +1,5 @@
-// A place that serves one after the other (a port, a queue's head, a tag array), and who waited for whom
-// there.
+// A place that serves one request at a time (a port, the head of a queue, a tag array): which application
+// waited there for which other application.
 #pragma once
 
 #include <algorithm>
@@ -12,28 +12,31 @@
 
 namespace gpumux::ledger {
 
-/// Remembers whom the place has served lately: one entry for what follows on each other of one application. A
-/// wait that reaches further back than kKept of these entries counts from there.
+/// Remembers which applications the place has served recently, with one entry for consecutive services of one
+/// application. A wait that reaches further back than kKept entries counts from the oldest entry kept.
 class alignas(64) ServingLine {
  public:
   static constexpr std::uint32_t kKept = 256;
-  /// It could not serve anybody until `time`, for a reason of its own.
+  /// The place could serve no request until `time`, for a reason of its own.
   void closed_until(std::uint64_t time) { until_ = std::max(until_, time); }
-  /// Where waits of one are counted, by culprit.
+  /// Counters to which waits are added, by the application at fault.
   struct Due {
-    arch::PairCounters* of;  // kMaxApps of them; nullptr: nowhere
+    arch::PairCounters* of;  // array of kMaxApps counters; nullptr: do not count
     std::uint64_t arch::PairCounters::*counter;
   };
   struct Passed {
-    std::uint64_t waited;  // from its arrival to its service
+    std::uint64_t waited;  // time from arrival to start of service
     std::uint64_t served;
   };
 
-  /// One of `app` came at `arrived`, and was served, behind all before it, up to `until` (both in the same
-  /// unit, `until` not before that of the one before). What it waited longer than if the place had served its
-  /// application alone, each of its own for as long, is due to those that were served since it came, by their
-  /// parts, or, where these were all its own, to who had delayed them: added to `due`. Of its service a part
-  /// may have been a wait for others, most of it for `by`: alone, the place is that much sooner free for it.
+  /// Records a request of `app` that arrived at `arrived` and was served until `until`, after all earlier
+  /// requests. Both times have one unit, and `until` must not decrease from call to call.
+  /// The wait is compared with that of a shadow queue that serves only the requests of `app`, with the same
+  /// service times. The excess is added to `due`, and charged to the applications that were served since the
+  /// arrival, in proportion to their service. If only `app` itself was served, the excess is charged to the
+  /// application that last delayed `app`.
+  /// `of_others`: the part of the service that was itself a wait for other applications, mainly for `by`. The
+  /// shadow queue's service is shorter by this part.
   [[gnu::always_inline]] Passed pass(AppId app, std::uint64_t arrived, std::uint64_t until, const Due& due,
                                      std::uint64_t of_others = 0, AppId by = 0) {
     const std::uint64_t begin = std::max(arrived, until_);
@@ -48,7 +51,7 @@ class alignas(64) ServingLine {
     return passed;
   }
 
-  /// What the next one touches, into the host's cache.
+  /// Prefetches what the next pass() touches into the host's cache.
   [[gnu::always_inline]] void prefetch() const {
     __builtin_prefetch(&ring_[entries_ % kKept], 1);
     __builtin_prefetch(&ring_[window_ % kKept], 1);
@@ -56,7 +59,7 @@ class alignas(64) ServingLine {
   }
 
  private:
-  /// Two words, side by side in the host's cache.
+  /// One period of service; two words, next to each other in the host's cache.
   struct Entry {
     std::uint64_t begin : 56 = 0;
     std::uint64_t app : 8 = kMaxApps;
@@ -72,17 +75,17 @@ class alignas(64) ServingLine {
     const Entry& left = entries(window_++);
     add(left.app, left.begin - left.end);
   }
-  /// The window begins with the first entry that ends after `time`. Those that come one after the other have
-  /// come one after the other, more or less: it moves little.
+  /// Moves the start of the window to the first entry that ends after `time`. Consecutive requests arrive
+  /// nearly in order, so the window moves little.
   void look_from(std::uint64_t time) {
     while (window_ != entries_ && entries(window_).end <= time) leave_first();
-    // What was never used ends at 0.
+    // Unused entries end at 0.
     while (entries_ - window_ != kKept && entries(window_ - 1).end > time) {
       const Entry& come = entries(--window_);
       add(come.app, come.end - come.begin);
     }
   }
-  /// It has been served from `begin` to `until`.
+  /// Records a service of `app` from `begin` to `until`.
   void enter(AppId app, std::uint64_t begin, std::uint64_t until) {
     until_ = until;
     Entry& last = entries(entries_ - 1);
@@ -99,20 +102,21 @@ class alignas(64) ServingLine {
     apps_ |= std::uint32_t{1} << app;
     add(app, until - begin);
   }
-  /// It came at `arrived`, began at `begin`, and would have at `alone`, which is before.
+  /// Charges the delay of a request that arrived at `arrived` and started at `begin`. The request would have
+  /// started at `alone`, before `begin`, if the place served its application alone.
   void delayed(AppId app, std::uint64_t arrived, std::uint64_t begin, std::uint64_t alone, const Due& due);
 
   struct OfApp {
-    std::uint64_t served = 0;       // in the window
-    std::uint64_t alone_until = 0;  // of a place that serves the application alone
-    AppId culprit = 0;              // who delayed it last
+    std::uint64_t served = 0;       // service time within the window
+    std::uint64_t alone_until = 0;  // when the shadow queue of this application is free again
+    AppId culprit = 0;              // application that delayed this one last
   };
-  // Side by side, what each one touches.
-  std::uint32_t entries_ = 0;  // ever, the last kKept of them kept; modulo 2^32, as is
-  std::uint32_t window_ = 0;   // sums are from this entry on
-  std::uint64_t busy_ = 0;     // of all
+  // The members that every pass() touches come first, next to each other.
+  std::uint32_t entries_ = 0;  // number of entries so far, modulo 2^32; the last kKept are kept
+  std::uint32_t window_ = 0;   // first entry of the window, from which the sums count
+  std::uint64_t busy_ = 0;     // service time of all applications within the window
   std::uint64_t until_ = 0;
-  std::uint32_t apps_ = 0;  // that were served ever, as bits
+  std::uint32_t apps_ = 0;  // mask of the applications that have been served
   std::array<OfApp, kMaxApps> of_{};
   std::array<Entry, kKept> ring_{};
 };

@@ -72,7 +72,7 @@ void Gpu::check_drained() {
     some = some || !parts_.network_drained();
     return some;
   };
-  // The last credits go home after the last reply.
+  // Credits are returned after the last reply, so run on until the machine has been quiet for this long.
   const Cycle limit = now() + config_.watchdog_cycles;
   for (Cycle quiet = 0; quiet < 4 * parts_.network().latency + 64;) {
     run_parts(parts_.windows().end(now()));
@@ -108,14 +108,14 @@ void Gpu::check_drained() {
             (sm.issue_interval > 1 || schedulers.issued <= sms.warp_instructions),
         "issue cycles and instructions", schedulers.issued, sms.warp_instructions);
   const arch::DramConfig& dram = config_.dram;
-  if (dram.REFI == 0 && dram.write_high_watermark == 0) {  // else a row may be closed unused
+  if (dram.REFI == 0 && dram.write_high_watermark == 0) {  // otherwise a row may be closed unused
     const std::uint64_t columns = memory.dram_reads + memory.dram_writes;
     check(memory.dram_row_hits + memory.dram_activates == columns,
           "row hits and activations, and column commands", memory.dram_row_hits + memory.dram_activates,
           columns);
   }
   const std::uint64_t unit = config_.l2.sectored ? kSectorBytes : kLineBytes;
-  if (dram.burst_bytes <= unit) {  // else a burst moves more than what is counted
+  if (dram.burst_bytes <= unit) {  // otherwise a burst moves more than what is counted
     const std::uint64_t written = memory.dram_writes * dram.burst_bytes,
                         read = memory.dram_reads * dram.burst_bytes;
     check(written == memory.l2_writebacks * unit, "bytes written to DRAM and evicted from L2", written,

@@ -1,6 +1,6 @@
-// Cooperative grids: their blocks may wait for each other, so they are placed all at a time. A grid that has
-// no room yet has places kept for it. One that the policy's share does not hold waits for the kernels before
-// it to end, while those behind it wait for the grid.
+// Cooperative grids. The blocks of a cooperative grid may wait for each other, so all of them are placed at
+// once. For a grid that has no room yet, places are reserved. If the policy's share is too small for a grid,
+// the grid waits until earlier kernels end, and later kernels wait for the grid.
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
@@ -26,7 +26,7 @@ using policy::SmAmounts;
          (kernel.blocks_dispatched != kernel.blocks_total || kernel.blocks_waiting != 0);
 }
 
-/// Blocks that are to be placed together.
+/// Number of blocks of the grid that must be placed together.
 [[nodiscard]] std::uint64_t to_place(const policy::RunningKernel& grid) {
   return grid.blocks_total - grid.blocks_dispatched + grid.blocks_waiting;
 }
@@ -39,7 +39,7 @@ void add(SmAmounts& to, const SmAmounts& each, std::uint64_t count) {
   for (std::size_t r = 0; r < to.size(); ++r) to[r] += each[r] * count;
 }
 
-/// Blocks of this kind that fit beside what is taken: `most` at most.
+/// Number of blocks that fit in addition to what is taken, at most `most`.
 [[nodiscard]] std::uint32_t fitting(const SmAmounts& capacity, const SmAmounts& taken, const SmAmounts& each,
                                     std::uint32_t most) {
   std::uint64_t blocks = most;
@@ -64,15 +64,16 @@ std::optional<std::size_t> WorkDistributor::next_admitted(const Mechanisms& mech
   return static_cast<std::size_t>(next - submitted_.begin());
 }
 
-/// Of two grids that wait, a policy would give neither what it needs.
+/// True if the kernel must not be admitted yet. If two grids waited, a policy might give neither
+/// grid the share that it needs.
 bool WorkDistributor::is_kept_waiting(const Submitted& submitted, const Mechanisms& mechanisms) const {
-  // A kernel that launches others may wait for them.
+  // The kernel that launches a child may wait for it, so children are always admitted.
   if ((submitted.stream & runtime::DeviceLaunches::kChild) != 0) return false;
   const AppId app = submitted.context->app();
   return std::any_of(running_.begin(), running_.end(), [&](const RunningKernel& grid) {
     if (!waits_for_places(grid) || !mechanisms.waits_behind(app, grid.app)) return false;
     if (submitted.source->is_cooperative()) return true;
-    // The grid waits for kernels before it, and one of these may wait for the new one.
+    // The grid waits for earlier kernels to end, and an earlier kernel of `app` may wait for the new kernel.
     const bool may_be_waited_for =
         std::any_of(running_.begin(), running_.end(), [&](const RunningKernel& other) {
           return other.app == app && other.slot != grid.slot && other.arrival < grid.arrival &&
@@ -85,7 +86,7 @@ bool WorkDistributor::is_kept_waiting(const Submitted& submitted, const Mechanis
 void WorkDistributor::place_grids(Mechanisms& mechanisms) {
   reservations_.clear();
   if (grids_ == 0) return;
-  // Those of which a part is resident go first: it holds places in vain.
+  // Partly resident grids go first, because their resident blocks hold places without making progress.
   std::vector<arch::KernelSlot> grids;
   for (const bool in_part : {true, false})
     for (const RunningKernel& kernel : running_)
@@ -97,7 +98,7 @@ void WorkDistributor::place_grids(Mechanisms& mechanisms) {
     const bool has_reservation =
         std::any_of(reservations_.begin(), reservations_.end(),
                     [slot](const Reservation& reservation) { return reservation.grid == slot; });
-    // Until it is placed: with each kernel that comes its share would be too small again.
+    // Holds until the grid is placed: each further kernel would make the grid's share too small again.
     if (!has_reservation && grid.blocks_dispatched == 0) small_shares_ |= std::uint32_t{1} << slot;
   }
 }
@@ -156,10 +157,10 @@ WorkDistributor::Places WorkDistributor::places_of(const RunningKernel& grid,
         std::min({sm.block_limit(grid.slot), scheduler.most_blocks(), grid.max_blocks_per_sm});
     places.most[i] = limit - std::min(limit, resident);
     if (parts_.now() < duties_[id].powered_at || parts_.is_ahead(i) || is_held_back(sm, grid)) continue;
-    // Blocks that are to leave count: they go back to this grid's others.
+    // Blocks that are about to leave count as resident, because their places go to other blocks of this grid.
     places.free[i] = fitting(capacity, taken(id, order), each, places.most[i]);
   }
-  // Those that leave have their places until they have, and are to be placed with the others.
+  // Blocks that are about to leave keep their places until then, and must be placed together with the others.
   if (policy::resident_blocks(grid) != 0)
     for (std::uint32_t i = 0; i < parts_.sms(); ++i)
       for (const arch::ResidentBlock& block : parts_.sm(i).blocks())
@@ -172,7 +173,7 @@ void WorkDistributor::place_all(RunningKernel& grid, std::vector<std::uint32_t> 
   const bool apart = !instances_.empty();
   const std::size_t dispatcher = apart ? grid.app : 0;
   const Cycle now = parts_.now();
-  // The dispatcher may still be placing another grid.
+  // The dispatcher may still be busy placing another grid.
   Cycle delay = std::max(now, busy_until_[dispatcher]) - now;
   for (std::uint64_t left = to_place(grid); left > 0; ++delay) {
     offered_.clear();
@@ -201,7 +202,7 @@ void WorkDistributor::reserve(const RunningKernel& grid, const Places& places, s
   Reservation reservation{grid.slot, policy::resident_blocks(grid) != 0,
                           policy::block_demand(config_.sm, grid.resources), places.free};
   std::uint64_t more = sum(places.free);
-  for (std::uint32_t& free : reservation.blocks) {  // of those that others take first
+  for (std::uint32_t& free : reservation.blocks) {  // leave out free places beyond `blocks`
     const std::uint64_t beyond = std::min<std::uint64_t>(free, more - std::min(more, blocks));
     free -= static_cast<std::uint32_t>(beyond);
     more -= beyond;

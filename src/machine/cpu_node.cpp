@@ -52,7 +52,7 @@ void CpuNode::settle(Cycle cycle) {
 
 void CpuNode::take_replies(Cycle end) {
   auto& in = mailbox_.in;
-  // The mesh delivers in the order of cycles; the room at the router is one for all replies.
+  // The mesh delivers in order of cycles. All replies share the space at the router.
   std::size_t kept = 0;
   for (const arch::MemReply& reply : in) {
     if (reply.time >= end) {

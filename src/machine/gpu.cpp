@@ -74,7 +74,7 @@ void Gpu::advance(Cycle limit, Cycle host_event, Cycle pause) {
     kernel_ended = work_.collect(horizon_.next_end() <= now(), mechanisms_);
     work_.recycle();
     watchdog_.watch(now());
-    // A kernel's end wakes the host at the end of this window, whatever else would be skipped.
+    // The end of a kernel wakes the host at the end of this window, so nothing is skipped.
     if (!kernel_ended) skip_idle(meeting, host_event);
     if (interrupt_ && interrupt_()) break;
   }
@@ -123,17 +123,18 @@ void Gpu::skip_idle(Cycle meeting, Cycle host_event) {
   if (next == kNever && host_event == kNever && mechanisms_.none_to_come() && !work_.copies_on_their_way() &&
       work_.next_power_up() == kNever && (arrived || !work_.something_submitted()) &&
       (!work_.kernels().empty() || arrived)) {
-    // A warp that launches a kernel waits for its turn alone.
+    // A warp that launches a kernel waits only for its turn, which refill_streams() gives.
     parts_.refill_streams();
     if (parts_.next_of_parts() <= now() || work_.next_arrival() != kNever) return;
     throw SimulationFault(
         fmt::format("error: deadlock at cycle {}: nothing can move\n{}", now(), work_.wait_report()));
   }
-  // A mechanism may have asked for an alarm since the meeting was fixed.
+  // A mechanism may have set an alarm after the meeting was computed.
   const Cycle moment = parts_.windows().from(mechanisms_.next_moment(now()));
   const Cycle to = std::min({meeting, moment, next == kNever ? kNever : parts_.windows().of(next)});
   if (to == kNever || to <= now()) return;
-  // In the window that is skipped. What cannot go on then, cannot before something happens.
+  // Refill streams as in the window that will be skipped. A stream that cannot continue now cannot
+  // continue before the next event.
   parts_.refill_streams();
   if (parts_.next_of_parts() <= now() || work_.next_arrival() < to) return;
   if (mechanisms_.next_sample() <= to) sample_skipped(to);

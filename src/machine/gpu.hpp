@@ -1,5 +1,5 @@
-// The whole machine: its parts, the work distributor, the mechanisms that share it, and the loop that joins
-// them.
+// The whole machine: its parts, the work distributor, the mechanisms that share the
+// machine, and the main loop.
 #pragma once
 
 #include <cstdint>
@@ -23,15 +23,15 @@
 
 namespace gpumux::machine {
 
-/// Time goes in windows as long as the network's latency, which begin at multiples of their length. What
-/// joins the parts of the machine happens between windows in a fixed order:
+/// The simulated GPU. Time advances in windows as long as the network's latency, which start at multiples of
+/// their length. Everything that joins the parts of the machine happens between windows, in a fixed order:
 ///   copies and kernels arrive -> mechanisms -> block dispatch -> streams are refilled -> window -> messages
 ///   -> kernels end.
-/// SMs and partitions run apart (on several threads), each as far ahead as what it knows of the others allows
-/// (horizon.hpp); now() is a window that all have reached. Windows in which nothing can happen are
-/// skipped.
-/// Invariant: no state that reaches a result depends on the number of threads, on skipping or on how far a
-/// part is ahead.
+/// SMs and partitions run separately, on several threads. Each part runs as far ahead as its knowledge of
+/// the other parts allows (horizon.hpp); now() is a window that all parts have reached. Windows in which
+/// nothing can happen are skipped.
+/// Invariant: no state that affects a result depends on the number of threads, on skipping, or
+/// on how far a part is ahead.
 class Gpu final : public runtime::Device, public policy::Control {
  public:
   struct Options {
@@ -39,79 +39,79 @@ class Gpu final : public runtime::Device, public policy::Control {
     bool no_skip = false;
     Recorder::Options record;
     arch::MemoryScheme memory;
-    bool ledger = false;       // of who waits for whom
-    std::vector<SmId> viewed;  // SMs, rising
-    /// The usual one if there is none.
+    bool ledger = false;       // keep the ledger of interference
+    std::vector<SmId> viewed;  // SMs to view, in ascending order
+    /// Null: the default block scheduler.
     std::unique_ptr<policy::BlockScheduler> blocks;
-    std::unique_ptr<policy::CoreControl> cores;  // none: all SMs serve
+    std::unique_ptr<policy::CoreControl> cores;  // null: all SMs serve
     std::unique_ptr<policy::ConcurrencyControl> concurrency;
     std::vector<std::shared_ptr<policy::Observer>> observers;
-    /// By application; empty: all share the machine.
+    /// By application. Empty: all applications share the machine.
     std::vector<arch::Instance> instances;
-    /// By CPU core, no more than the machine has.
+    /// By CPU core; no more than the machine has.
     Parts::CpuTraces cpu_traces;
-    /// What the user calls policy, block scheduler and controls together, for errors.
+    /// The user's name for policy, block scheduler and controls together, for error messages.
     std::string choice = {};
-    emulator::RaceLog* races = nullptr;  // of kernels; it outlives the machine
+    emulator::RaceLog* races = nullptr;  // races of kernels; must outlive the machine
   };
   Gpu(const arch::MachineConfig& config, std::unique_ptr<policy::Policy> policy, Options options);
   ~Gpu() override;
 
-  /// Moves now() on by at least one window, and goes on while nothing needs the host: stops at `limit`, when
-  /// a kernel has ended (Context::kernel_ended was called), at `host_event` (the next thing that host
-  /// programs do by themselves; kNever: nothing), or at `pause`, where the caller wants to show progress.
-  /// Throws SimulationFault with a report when outstanding work cannot move, or a kernel is endless.
+  /// Advances now() by at least one window, and continues while nothing needs the host. Stops at `limit`,
+  /// when a kernel has ended (Context::kernel_ended() was called), at `host_event` (the next thing that host
+  /// programs do by themselves; kNever: none), or at `pause` (when the caller wants to show progress). Throws
+  /// SimulationFault with a report if outstanding work cannot move, or if a kernel is endless.
   void advance(Cycle limit, Cycle host_event, Cycle pause = kNever);
-  /// `asked` is called between windows, and where it says true, advance() returns early. It changes no result
-  /// as long as it does not.
+  /// Sets a function that is called between windows. When it returns true, advance() returns early. As long
+  /// as it returns false, it changes no result.
   void set_interrupt(std::function<bool()> asked) { interrupt_ = std::move(asked); }
-  /// When kill() is possible at the soonest, if it is said to be one of the host's next.
+  /// The earliest cycle at which kill() is possible, if advance() is told of that cycle as `host_event`.
   [[nodiscard]] Cycle next_meeting() const { return parts_.farthest(); }
-  /// The caller reads no counters before `limit`, or before all of these applications have ended (a mask; 0:
-  /// only at `limit`), each of which has a kernel that runs or is on its way; to be said again when one has
-  /// ended. Until then some parts may be ahead when advance() returns. Without a call it may read them each
-  /// time.
+  /// Promises that the caller reads no counters before `limit`, or before all of these applications have
+  /// ended (a mask; 0: not before `limit`). Each of the applications must have a kernel that runs or is on
+  /// its way. Must be called again when one of them has ended. Until then, some parts may be ahead when
+  /// advance() returns. Without a call, the caller may read counters whenever advance() returns.
   void set_awaited(std::uint32_t apps) { horizon_.set_awaited(apps); }
-  /// Applications (a mask) that are to end by themselves, which they cannot when their blocks wait for what
-  /// nobody will do: advance() then throws SimulationFault. Without a call: none.
+  /// Sets the applications (a mask) that must end by themselves. If their blocks wait for something that can
+  /// never happen, advance() throws SimulationFault. Without a call: no application.
   void expect_ends_of(std::uint32_t apps) { watchdog_.expect_ends_of(apps); }
-  /// Its blocks wait for each other, as far as that can be proven (WorkDistributor::activity()).
+  /// True if the application's blocks provably wait for each other (WorkDistributor::activity()).
   [[nodiscard]] bool stands_still(AppId app) const {
     return work_.activity(app) == WorkDistributor::Activity::StandsStill;
   }
-  /// One of the application's kernels runs, or waits to be admitted.
+  /// True if a kernel of the application runs or waits to be admitted.
   [[nodiscard]] bool has_kernel(AppId app) const { return work_.has_kernel(app); }
-  /// Changes when a block of its running kernels begins, leaves or ends.
+  /// A number that changes when a block of the application's running kernels starts, leaves its SM or ends.
   [[nodiscard]] std::uint64_t block_moves(AppId app) const { return work_.block_moves(app); }
-  /// Cycles after which the mechanisms have had time to serve a kernel.
+  /// Cycles after which every mechanism has had time to serve a kernel.
   [[nodiscard]] Cycle patience() const { return mechanisms_.patience(); }
-  /// What the application's kernels wait for, and all others.
+  /// Describes what all kernels, warps and requests wait for.
   [[nodiscard]] std::string wait_report() const { return work_.wait_report(); }
 
   // --- audit.cpp ----------------------------------------------------------------------------------
-  /// What must hold between any two windows: every request sent is in the network, in a partition or on its
-  /// way back, once. Throws InternalError.
+  /// Checks what must hold between any two windows: each request that was sent is exactly once in the
+  /// network, in a partition or on its way back. Throws InternalError.
   void check_conservation() const;
-  /// With no kernel left: lets end what dropped blocks have left in flight, then throws
-  /// InternalError unless everything that was lent is home (MSHRs, lines, queue places, credits, registers)
-  /// and the counters of all levels agree. Results are taken before it.
+  /// Requires that no kernel is left. Lets requests of dropped blocks finish, then throws InternalError
+  /// unless every resource is free again (MSHRs, lines, queue places, credits, registers) and the counters of
+  /// all levels agree. Results must be taken before this call.
   void check_drained();
 
-  /// A CPU core with its counters up to now(); nullptr: it has no program, or there is no such core. Its
+  /// A CPU core with its counters up to now(); nullptr if the core has no program or does not exist. Its
   /// counters in partitions are those of application cpu_app(core).
   [[nodiscard]] CpuNode* cpu(std::uint32_t core);
 
-  /// The last call: ends the resident blocks and all kernels, so that nothing refers to the contexts any
-  /// more.
+  /// Drops all kernels and resident blocks, so that nothing refers to the contexts any
+  /// more. No call may follow.
   void drop_work();
-  /// No kernel submitted, running or draining.
+  /// True if no kernel is submitted, running or draining.
   [[nodiscard]] bool idle() const { return work_.idle(); }
-  /// After the last advance(), once: observers take what is left.
+  /// Gives observers the rest of the run. Must be called once, after the last advance().
   void end_run();
   [[nodiscard]] const Recorder& recorder() const { return *recorder_; }
-  /// Cycles so far in which SMs had power: the sum over them.
+  /// Cycles in which SMs had power, summed over SMs.
   [[nodiscard]] std::uint64_t powered_sm_cycles() const { return work_.powered_sm_cycles(); }
-  /// After the last advance(): what the mechanisms say of the run.
+  /// The mechanisms' reports about the run. Valid after the last advance().
   [[nodiscard]] policy::Report report() const { return mechanisms_.report(); }
 
   // runtime::Device
@@ -135,7 +135,7 @@ class Gpu final : public runtime::Device, public policy::Control {
     work_.copied_to_device(app, to, bytes);
   }
 
-  // policy::Control: for mechanisms at their moments, when all parts have met
+  // policy::Control: called by mechanisms at their moments, when all parts have met
   [[nodiscard]] const std::vector<policy::RunningKernel>& kernels() const override { return work_.kernels(); }
   [[nodiscard]] const arch::SmProbes& sm(std::uint32_t index) const override;
   [[nodiscard]] arch::SmControl& sm(std::uint32_t index) override;
@@ -157,24 +157,24 @@ class Gpu final : public runtime::Device, public policy::Control {
   }
   void set_dispatch_turns(bool on) override { work_.set_dispatch_turns(on); }
   void set_duty(SmId sm, policy::SmDuty duty) override;
-  /// Only what has a seat among the mechanisms has an alarm.
+  /// Only seats of mechanisms have alarms, so this function must not be called.
   void set_alarm(Cycle) override;
 
  private:
-  /// Brings now() on by at least one window, to `meeting` at most, which is the next moment at which
-  /// something from outside concerns the parts: then all have come as far.
+  /// Advances now() by at least one window, at most to `meeting`: the next cycle at which something from
+  /// outside concerns the parts. All parts have then reached now().
   void run_parts(Cycle meeting);
-  /// The same by way of the cycles at which observers sample, wherever in a window they lie.
+  /// Like run_parts(), but stops for each sample of an observer, at any cycle within a window.
   void run_to_samples(Cycle meeting);
-  /// The samples up to `until` while nothing happens but what time alone adds.
+  /// Takes the samples up to `until`, while only time passes and nothing else happens.
   void sample_skipped(Cycle until);
-  /// All parts have come to now().
+  /// Takes a sample. Requires that all parts have reached now().
   void sample();
   [[nodiscard]] Cycle meeting_until(Cycle limit, Cycle host_event, Cycle pause) const;
-  /// Moves on to the window in which something can happen.
+  /// Skips to the window in which something can happen.
   void skip_idle(Cycle meeting, Cycle host_event);
   void expect_meeting() const;
-  /// Tells who armed triggers which of them have fired.
+  /// Tells the mechanisms which triggers have fired.
   void tell_triggered();
 
   const arch::MachineConfig config_;

@@ -18,8 +18,8 @@ Horizon::Horizon(const arch::MachineConfig& config, const Parts& parts, const Wo
       blocks_per_cycle_(config.runtime.blocks_per_cycle),
       network_is_fast_(config.clocks.noc > config.clocks.core),
       most_ahead_(parts.partition(0).lookahead(latency_) + 2 * latency_),
-      // A launch and a copy begin at once, and reach the machine after the launch latency; a timed copy may
-      // end before the cycle that the parts have come to.
+      // A launch or copy starts at once and reaches the machine after the launch latency. A timed copy may
+      // end before the cycle that the parts have reached.
       ends_reach_no_part_(config.runtime.kernel_launch_latency >= most_ahead_ &&
                           config.runtime.copy_bytes_per_second == 0 && !rules.ends_concern_parts),
       busy_until_(std::size_t{parts.sms()} * arch::kMaxKernelSlots, 0) {}
@@ -43,20 +43,21 @@ void Horizon::skipped_to(Cycle cycle) {
   replies_known_ = std::max(replies_known_, routed_ ? cycle : cycle + latency_);
 }
 
-/// SMs go on window by window: each may get a block next, or what happens to one concerns the others.
+/// True if SMs must advance window by window: each may get a block next, or what happens on
+/// one SM concerns the others.
 bool Horizon::in_step() const {
   return rules_.in_step || routed_ || network_is_fast_ || work_.may_place() || watched() ||
          work_.kernels_launch() || work_.admission_may_come() || work_.priorities_matter() ||
          work_.grid_waits();
 }
 
-/// The kernel does not end for so many cycles because of blocks that no SM has.
+/// Lower bound of the cycles until the kernel's end, given by its blocks that have not been dispatched.
 Cycle Horizon::undispatched_take(const policy::RunningKernel& kernel) const {
   const std::uint64_t left = kernel.blocks_total - kernel.blocks_dispatched;
   return left == 0 ? 0 : (left - 1) / blocks_per_cycle_ + work_.least_time_of_last_block(kernel.slot);
 }
 
-/// A lower bound.
+/// Lower bound of the cycle in which the kernel ends.
 Cycle Horizon::earliest_end(const policy::RunningKernel& kernel) const {
   const auto first =
       busy_until_.begin() + static_cast<std::ptrdiff_t>(std::size_t{kernel.slot} * parts_.sms());
@@ -69,7 +70,7 @@ void Horizon::note_busy(std::uint32_t sm) {
   for (std::uint32_t slots = busy_slots_; slots != 0; slots &= slots - 1) {
     const auto slot = static_cast<arch::KernelSlot>(std::countr_zero(slots));
     Cycle busy = work_.is_killed(slot) ? 0 : part.busy_until(slot);
-    // Through the network, the L2's pipeline, and the network again.
+    // The miss passes the network, the L2's pipeline, and the network again.
     const Cycle miss = part.last_miss(slot);
     if (busy != 0 && miss != 0) busy = std::max(busy, reach(miss + latency_) + latency_);
     busy_until_[std::size_t{slot} * parts_.sms() + sm] = busy;
@@ -110,15 +111,16 @@ Span Horizon::span(Cycle meeting) {
   return span;
 }
 
-/// Beside what holds throughout the run: no kernel waits for another's end to be admitted, and the caller has
-/// said at which ends it reads counters. Changes at arrivals alone, so never while some parts are ahead.
+/// True if the ends of kernels concern only the host. In addition to conditions that do not change during the
+/// run, no kernel may wait for another kernel's end to be admitted, and the caller must have said at which
+/// ends it reads counters. The value changes only at arrivals, so never while some parts are ahead.
 bool Horizon::ends_concern_host_alone() const {
   return ends_reach_no_part_ && !needs_.kernel_ends && awaited_ && !work_.kernel_has_arrived() &&
          !work_.kernels_launch();
 }
 
-/// Kernels (mask) that may end soon, where all parts have to meet: at the end of each, or of the last of
-/// them, if with it the last awaited application may end.
+/// Mask of the kernels that may end soon and at whose end all parts must meet. If ends concern only the host:
+/// the kernels of the awaited applications if all of these applications may end with them, otherwise none.
 std::uint32_t Horizon::tails_to_meet_at() const {
   std::uint32_t tails = 0;
   if (!ends_concern_host_alone()) {
@@ -133,7 +135,7 @@ std::uint32_t Horizon::tails_to_meet_at() const {
     tails |= std::uint32_t{1} << kernel.slot;
     apps |= std::uint32_t{1} << kernel.app;
   }
-  return apps == *awaited_ ? tails : 0;  // one that has no kernel has yet to launch its last
+  return apps == *awaited_ ? tails : 0;  // an application without a kernel still has to launch its last one
 }
 
 void Horizon::find_next_end() {

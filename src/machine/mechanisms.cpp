@@ -46,7 +46,7 @@ Mechanisms::Mechanisms(policy::Control& machine, std::unique_ptr<policy::Policy>
 
 void Mechanisms::Seat::ask_needs() {
   const policy::Needs needs = mechanism_.needs(*this);
-  GPUMUX_CHECK(needs.epoch == needs_.epoch);  // the same throughout a run
+  GPUMUX_CHECK(needs.epoch == needs_.epoch);  // the epoch must not change during a run
   needs_ = needs;
 }
 

@@ -1,5 +1,5 @@
-// What shares the machine, and who watches it, called at their moments: observers, then the memory scheme,
-// the policy, the core control, the concurrency control and the block scheduler.
+// The mechanisms that share the machine and the observers, called at their moments: observers first, then the
+// memory scheme, the policy, the core control, the concurrency control and the block scheduler.
 #pragma once
 
 #include <cstdint>
@@ -19,47 +19,47 @@ namespace gpumux::machine {
 
 class Mechanisms {
  public:
-  /// `choice`: what the user calls them all. `machine` has to outlive it. `cores` and `concurrency` may be
-  /// none. `window`: cycles from one meeting to the next at most; throws UserError when a mechanism's epoch
-  /// is shorter.
+  /// `choice`: the user's name for all mechanisms together. `machine` must outlive this object. `cores` and
+  /// `concurrency` may be null. `window`: most cycles from one meeting to the next; throws UserError if the
+  /// epoch of a mechanism is shorter.
   Mechanisms(policy::Control& machine, std::unique_ptr<policy::Policy> policy,
              std::unique_ptr<policy::CoreControl> cores,
              std::unique_ptr<policy::ConcurrencyControl> concurrency,
              std::unique_ptr<policy::BlockScheduler> blocks, const arch::MemoryScheme& memory,
              std::vector<std::shared_ptr<policy::Observer>> observers, Cycle window, std::string choice);
 
-  /// Of all together.
+  /// Needs of all mechanisms together.
   [[nodiscard]] const policy::Needs& needs() const { return needs_; }
   [[nodiscard]] policy::BlockScheduler& block_scheduler() { return *blocks_; }
   [[nodiscard]] const std::string& choice() const { return choice_; }
-  /// SMs that may hold blocks of the application when it is alone, and blocks of a kernel that each may hold.
+  /// Most SMs that may hold blocks of the application when it runs alone, and most blocks of a kernel per SM.
   [[nodiscard]] std::uint32_t most_sms(AppId app) const;
   [[nodiscard]] std::uint32_t most_blocks() const { return blocks_->most_blocks(); }
   [[nodiscard]] bool waits_behind(AppId later, AppId grid) const {
     return policy_->waits_behind(later, grid);
   }
-  /// Cycles after which the mechanisms have had time to react to what has not changed since.
+  /// Cycles after which every mechanism has had time to react to an unchanged situation.
   [[nodiscard]] Cycle patience() const;
-  /// What the SMs do about memory instructions: the run's scheme, and what the mechanisms need.
+  /// How SMs treat memory instructions: the run's scheme, and what the mechanisms need.
   [[nodiscard]] const arch::MemoryScheme& memory() const { return memory_scheme_; }
 
   // --- time -----------------------------------------------------------------------------------------
-  /// The next epoch or alarm; one that has passed counts as the next cycle.
+  /// Cycle of the next epoch or alarm. A moment that has passed counts as the next cycle.
   [[nodiscard]] Cycle next_moment(Cycle now) const;
-  /// Nothing of all mechanisms will ever come by itself.
+  /// True if no mechanism has an epoch or alarm to come.
   [[nodiscard]] bool none_to_come() const;
   [[nodiscard]] bool is_due(Cycle now) const;
-  /// Those that are due. True: one was the block scheduler's.
+  /// Calls the mechanisms that are due. Returns true if the block scheduler was called.
   bool run_due(Cycle now);
-  /// The next cycle at which an observer samples.
+  /// The next cycle at which an observer takes a sample.
   [[nodiscard]] Cycle next_sample() const;
   void sample(Cycle now);
 
-  /// The parts have come to the end of a window. True: the block scheduler was called.
+  /// Called when the parts have reached the end of a window. Returns true if the block scheduler was called.
   bool window_ended();
   bool triggered(SmId sm, const arch::Fired& fired);
 
-  // --- what happens -----------------------------------------------------------------------------------
+  // --- events --------------------------------------------------------------------------------------------
   void kernel_arrived(const policy::RunningKernel& kernel, const policy::Launch& launch);
   void kernel_fully_dispatched(const policy::RunningKernel& kernel);
   void kernel_ended(const policy::RunningKernel& kernel);
@@ -71,7 +71,7 @@ class Mechanisms {
   [[nodiscard]] policy::Report report() const;
 
  private:
-  /// The machine as one mechanism sees it: each has an alarm of its own.
+  /// The machine as one mechanism sees it, with the mechanism's own alarm.
   class Seat final : public policy::ForwardingControl {
    public:
     Seat(policy::Control& machine, policy::Mechanism& mechanism)

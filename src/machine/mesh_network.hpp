@@ -1,4 +1,4 @@
-// The mesh between the parts of a machine that has one, in both directions.
+// The mesh between the parts of a machine, for requests and replies.
 #pragma once
 
 #include <cstdint>
@@ -13,13 +13,15 @@
 
 namespace gpumux::machine {
 
-/// Requests and replies have a physical network each (kayiran14, section 2.2), and CPU cores have theirs
-/// beside the SMs' where noc.cpu_vcs says so. It is moved on when all parts have come to a cycle: what they
-/// have sent arrives a latency later, so it may go that far ahead of them, and they know all that comes
-/// before they go on. The directions have nothing in common, and are simulated side by side.
+/// Requests and replies have one physical network each (kayiran14, section 2.2). With noc.cpu_vcs, CPU
+/// cores have networks of their own beside those of the SMs. The networks are simulated when all parts
+/// have reached a cycle. What the parts have sent arrives a latency later, so the networks may be
+/// simulated that far ahead, and the parts know all arrivals before they continue. The directions are
+/// independent and are simulated concurrently.
 class MeshNetwork {
  public:
-  /// Mailboxes by SM, CPU core and partition; `next` of these, in this order: SMs, partitions, CPU cores.
+  /// Mailboxes by SM, CPU core and partition, and `next` of the parts in the order SMs, partitions, CPU
+  /// cores.
   struct Parts {
     std::vector<arch::SmMailbox*> sms;
     std::vector<arch::SmMailbox*> cpus;
@@ -28,12 +30,12 @@ class MeshNetwork {
   };
   MeshNetwork(const arch::MachineConfig& config, const noc::Network& network, const Parts& parts);
 
-  /// All parts have come to `cycle`. Takes what they have sent, and brings what arrives before they come to
-  /// `cycle` plus the latency.
+  /// Requires that all parts have reached `cycle`. Takes what they have sent, and delivers what arrives
+  /// before `cycle` plus the latency.
   void run(Cycle cycle, engine::Crew& crew);
-  /// When something can happen next without a message.
+  /// The next cycle at which something can happen without a message.
   [[nodiscard]] Cycle next() const;
-  /// Requests that will be answered, and replies, on their way.
+  /// Requests with a reply to come, and replies, that are on their way.
   [[nodiscard]] std::uint64_t awaited() const;
   [[nodiscard]] bool drained() const;
   [[nodiscard]] std::uint64_t progress() const;
@@ -51,8 +53,9 @@ class MeshNetwork {
 
   const noc::Network& network_;
   Parts parts_;
-  std::uint32_t first_partition_;                        // endpoint
-  std::vector<noc::Fabric<arch::MemRequest>> requests_;  // by lane: one, or the SMs' and the CPU cores'
+  std::uint32_t first_partition_;                        // first endpoint of the partitions
+  std::vector<noc::Fabric<arch::MemRequest>> requests_;  // by lane: one lane, or the SMs' and the CPU cores'
+                                                         // lanes
   std::vector<noc::Fabric<arch::MemReply>> replies_;
 };
 

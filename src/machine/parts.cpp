@@ -9,13 +9,14 @@ namespace gpumux::machine {
 
 namespace {
 
-/// What is booked in cycles relative to a run's begin has room for that many (sm::Scoreboard).
+/// Most cycles of one run of an SM. Bookings relative to the start of a run have room for this
+/// many cycles (sm::Scoreboard).
 constexpr Cycle kLongestRun = 1024;
 
-/// Where lines lie of GPU applications and of CPU cores, if each have partitions of their own.
+/// The instances of GPU applications and of CPU cores, if CPU cores have partitions of their own.
 std::vector<arch::Instance> with_cpu_partitions(const arch::MachineConfig& config,
                                                 std::vector<arch::Instance> instances, std::size_t cores) {
-  GPUMUX_CHECK(cores == 0 || instances.empty());  // lines of cores without an instance would be nowhere
+  GPUMUX_CHECK(cores == 0 || instances.empty());  // the lines of cores need an instance or the whole machine
   const std::uint32_t of_cpus = config.l2.cpu_partitions;
   if (of_cpus == 0) return instances;
   const std::uint32_t of_sms = config.l2.partitions - of_cpus;
@@ -63,7 +64,8 @@ Parts::Parts(const arch::MachineConfig& config, const std::vector<arch::Instance
   partition_time_.assign(partitions_.size(), 0);
 }
 
-/// Each by the thread that will run it, for most of it is memory that is touched for the first time.
+/// Constructs each part on the thread that will run it, because most of the part's
+/// memory is touched here first.
 void Parts::build(const arch::MachineConfig& config) {
   sms_.resize(config.sms);
   partitions_.resize(config.l2.partitions);
@@ -111,7 +113,8 @@ void Parts::run(const Span& span, Horizon& horizon) {
   if (reached == span.partitions) run_partitions(reached, reached, horizon);
 }
 
-/// With a mesh all parts go window by window, and know all that comes in it.
+/// Simulates one window of a machine with a mesh. All parts go window by window and know
+/// all arrivals of the window.
 void Parts::run_window(const Span& span, Horizon& horizon) {
   run_partitions(span.window, span.window, horizon);
   do {
@@ -123,7 +126,7 @@ void Parts::run_window(const Span& span, Horizon& horizon) {
   mesh_->run(reached_, crew_);
 }
 
-/// Up to `end` at most, when all that arrives before `complete` is known.
+/// Simulates partitions up to at most `end`, knowing all requests that arrive before `complete`.
 void Parts::run_partitions(Cycle complete, Cycle end, Horizon& horizon) {
   const Cycle reach = std::min(end, horizon.reach(complete));
   std::vector<std::uint32_t>& awake = crew_.awake();
@@ -168,7 +171,7 @@ void Parts::run_sms(const Span& span, Horizon& horizon) {
     }
   }
   crew_.run(sms(), [this, &span, &horizon](std::uint32_t thread, std::uint32_t k, std::uint32_t last) {
-    // The SMs' states do not fit a core's cache together: each is fetched while those before it run.
+    // The states of all SMs do not fit a core's cache, so each state is prefetched while earlier SMs run.
     const auto at = [&](std::uint32_t i) -> sm::Sm& { return *sms_[crew_.part(i)]; };
     if (k + 4 < last) at(k + 4).prefetch();
     if (k + 3 < last) at(k + 3).prefetch_state();
@@ -193,13 +196,13 @@ void Parts::run_cpus(Cycle end) {
   });
 }
 
-/// On any thread.
+/// Simulates one SM. May be called on any thread.
 void Parts::run_sm(std::uint32_t i, const engine::Grant& grant, Horizon& horizon) {
   sm::Sm& sm = *sms_[i];
   next_[i] = sm.run(grant);
   const Cycle done = sm.done();
   sm_time_[i] = done;
-  // Sixty-four SMs' flags share a cache line of the host.
+  // The flags of 64 SMs share a cache line of the host, so write only changes.
   const std::uint8_t blind = sm.lacks_credits() ? 1 : 0;
   if (blind_[i] != blind) blind_[i] = blind;
   if (sm.waits_for_turn() && refill_at_[i] == kNever) refill_at_[i] = windows_.from(done);
@@ -229,7 +232,7 @@ void Parts::settle(Cycle cycle) {
 
 Cycle Parts::next_event() const {
   Cycle next = next_of_parts();
-  // Blocks are collected at the end of the window before, which is not skipped.
+  // Blocks are collected at the end of the previous window, which must not be skipped.
   for (const Cycle collect : collect_at_) next = std::min(next, collect == kNever ? kNever : collect - 1);
   for (const Cycle refill : refill_at_)
     if (refill > now_) next = std::min(next, refill);
@@ -265,7 +268,7 @@ std::string Parts::describe_network() const {
 std::uint64_t Parts::progress() const {
   std::uint64_t progress = 0;
   for (const auto& sm : sms_) progress += sm->progress();
-  // CPU cores move what is not the SMs' for ever.
+  // CPU cores move packets in the shared parts forever, so only SMs count.
   if (std::any_of(cpus_.begin(), cpus_.end(), [](const auto& cpu) { return cpu != nullptr; }))
     return progress;
   for (const auto& partition : partitions_) progress += partition->progress();

@@ -29,7 +29,8 @@ void Recorder::run_ended(const policy::Probes& probes) {
 }
 
 void Recorder::keep(Cycle now, arch::Series::Sample total) {
-  if (series_.samples.size() == kMaxSamples) {  // said when a kernel ends: before, it may be endless
+  if (series_.samples.size() == kMaxSamples) {  // the error is thrown when a kernel ends: until
+                                                // then the run may be endless
     too_many_ = true;
     next_sample_ = kNever;
     return;
@@ -108,7 +109,7 @@ void Recorder::kernel_ended(const policy::View&, const policy::RunningKernel& ke
   check_length();
   add(kernel, last_end_[kernel.slot]);
   if (!options_.timeline) return;
-  // One that was killed has blocks that did not come to their end.
+  // A killed kernel has blocks that did not run to completion.
   Cycle& end = timeline_.kernels[kernel.arrival].end;
   if (end == kNever) end = std::max(launched_[kernel.arrival].last_end, kernel.arrival_cycle);
 }

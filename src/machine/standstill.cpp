@@ -1,4 +1,4 @@
-// Applications whose blocks wait for each other: what is known of them, and what may still help them.
+// Detects applications whose blocks wait for each other, and what may still let them continue.
 #include <algorithm>
 #include <cstdint>
 #include <string>

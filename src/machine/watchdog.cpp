@@ -16,7 +16,7 @@ void Watchdog::watch(Cycle now) {
     next_ = std::min(next_, now + config_.runtime.max_kernel_cycles / 8);
   for (const policy::RunningKernel& kernel : work_.kernels()) work_.check_length(kernel, now);
   watch_standstill(now);
-  if (work_.grid_waits()) work_.look_again();  // or is refused
+  if (work_.grid_waits()) work_.look_again();  // may place the grid, or refuse it
   const std::uint64_t progress = parts_.progress();
   if (progress != progress_ || work_.kernels().empty()) {
     progress_ = progress;
@@ -27,9 +27,10 @@ void Watchdog::watch(Cycle now) {
   }
 }
 
-/// That an application's blocks wait for each other is proven. What may still help them is what is not on the
-/// machine yet: a block or kernel of the application. Those come when a kernel of another application ends,
-/// or a mechanism gives the application more room, for which it gets time.
+/// Throws SimulationFault if an application's blocks provably wait for each other and nothing can help them.
+/// A block or kernel of the application that is not on the machine yet may still help. Such a block or kernel
+/// may be placed when a kernel of another application ends, or when a mechanism gives the application more
+/// room; mechanisms get time for that.
 void Watchdog::watch_standstill(Cycle now) {
   using Activity = WorkDistributor::Activity;
   const std::uint32_t apps = work_.running_apps();

@@ -1,4 +1,4 @@
-// Ends runs that get nowhere.
+// Ends runs that make no progress.
 #pragma once
 
 #include <array>
@@ -15,10 +15,11 @@ class Watchdog {
   Watchdog(const arch::MachineConfig& config, const Parts& parts, WorkDistributor& work,
            const Mechanisms& mechanisms)
       : config_(config), parts_(parts), work_(work), mechanisms_(mechanisms) {}
-  /// To be called now and then. Throws SimulationFault when nothing has moved for watchdog_cycles though a
-  /// kernel runs, when a kernel is endless, or when the blocks of all kernels wait for what nobody will do.
+  /// To be called repeatedly. Throws SimulationFault if a kernel runs and nothing has moved for
+  /// watchdog_cycles, if a kernel is endless, or if the blocks of all kernels wait for
+  /// something that can never happen.
   void watch(Cycle now);
-  /// Applications (a mask) that are to come to an end by themselves: others may wait for ever.
+  /// Sets the applications (a mask) that must end by themselves. Other applications may wait forever.
   void expect_ends_of(std::uint32_t apps) { to_end_ = apps; }
 
  private:
@@ -29,12 +30,12 @@ class Watchdog {
   WorkDistributor& work_;
   const Mechanisms& mechanisms_;
   std::uint32_t to_end_ = 0;
-  Cycle next_ = 0;  // nothing is looked at before
+  Cycle next_ = 0;  // next cycle at which anything is checked
   std::uint64_t progress_ = 0;
   Cycle progress_cycle_ = 0;
   struct Standstill {
-    Cycle since = kNever;     // its blocks have been seen to wait for each other
-    std::uint64_t moves = 0;  // WorkDistributor::block_moves() then
+    Cycle since = kNever;     // since when its blocks are known to wait for each other
+    std::uint64_t moves = 0;  // WorkDistributor::block_moves() at that time
   };
   std::array<Standstill, kMaxApps> standstills_{};  // by application
 };

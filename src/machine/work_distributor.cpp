@@ -51,7 +51,7 @@ void WorkDistributor::put(Submitted submitted) {
 
 void WorkDistributor::copied_to_device(AppId app, Address to, std::uint64_t bytes) {
   if (!config_.runtime.copies_write_l2 || bytes == 0) return;
-  // As long on their way as a launch, so that a kernel that follows finds them there.
+  // Copies take as long as a launch, so that a kernel launched after the copy finds the data.
   copied_.push_back({app, to, bytes, parts_.now() + config_.runtime.kernel_launch_latency});
 }
 
@@ -137,7 +137,7 @@ std::size_t WorkDistributor::entries() const {
 
 bool WorkDistributor::room_for_kernel() const {
   return entries() < std::min<std::size_t>(config_.runtime.max_concurrent_kernels, arch::kMaxKernelSlots) &&
-         free_slot() != slots_.size();  // else the others still drain
+         free_slot() != slots_.size();  // otherwise the ended kernels still drain
 }
 
 void WorkDistributor::admit_kernels(Mechanisms& mechanisms) {
@@ -146,7 +146,7 @@ void WorkDistributor::admit_kernels(Mechanisms& mechanisms) {
     submitted_.erase(submitted_.begin() + static_cast<std::ptrdiff_t>(*next));
     const bool grid = submitted.source->is_cooperative();
     admit(std::move(submitted), mechanisms);
-    if (grid) break;  // it gets its places before others share the machine with it
+    if (grid) break;  // the grid gets its places before further kernels share the machine with it
   }
   if (config_.runtime.launch_when_full == arch::WhenFull::Fail && kernel_has_arrived() &&
       !kernel_waits_for_slot() && !is_kept_waiting(submitted_.front(), mechanisms))
@@ -215,8 +215,8 @@ void WorkDistributor::admit(Submitted submitted, Mechanisms& mechanisms) {
 Cycle WorkDistributor::least_time(const workload::KernelSource& source) const {
   GPUMUX_DCHECK(source.blocks() > 0);
   const std::uint64_t records = source.records(source.blocks() - 1);
-  if (records == 0) return 0;  // it may end at once, or is emulated
-  // A scheduler issues one record a cycle at most.
+  if (records == 0) return 0;  // the block may end at once, or is emulated
+  // A scheduler issues at most one record per cycle.
   return config_.sm.block_launch_latency + (records - 1) / config_.sm.schedulers;
 }
 
@@ -239,11 +239,11 @@ void WorkDistributor::dispatch(Mechanisms& mechanisms) {
     may_place_ = dispatch_in(start, mechanisms);
     some = some || may_place_;
   }
-  // What was placed may be what a grid has waited for: it is looked at between windows alone.
+  // A grid may have waited for the block that was placed. Grids are only considered between windows.
   if (some && grid_waits()) look_again();
 }
 
-/// One block per SM and cycle; false when none could be placed.
+/// Dispatches at most one block per SM. Returns false if no block could be placed.
 bool WorkDistributor::dispatch_in(Cycle start, Mechanisms& mechanisms) {
   if (!instances_.empty()) {
     bool some = false;
@@ -280,7 +280,7 @@ namespace {
 bool has_blocks_left(const RunningKernel& kernel) {
   return kernel.blocks_dispatched != kernel.blocks_total || kernel.blocks_waiting != 0;
 }
-/// Once the SM has room for it.
+/// True if the SM may take a block of the kernel as soon as it has room.
 bool may_go_to(const sm::Sm& sm, const RunningKernel& kernel) {
   return has_blocks_left(kernel) && sm.resident_blocks(kernel.slot) < sm.block_limit(kernel.slot);
 }
@@ -290,12 +290,13 @@ bool may_go_to(const sm::Sm& sm, const RunningKernel& kernel) {
 bool WorkDistributor::has_room_for(SmId id, std::size_t order) {
   const sm::Sm& sm = parts_.sm(id);
   const RunningKernel& kernel = running(dispatch_order_[order]);
-  return !kernel.cooperative &&  // those are placed by place_grids()
+  return !kernel.cooperative &&  // cooperative grids are placed by place_grids()
          may_go_to(sm, kernel) && sm.fits(kernel.resources) && !is_held_back(sm, kernel) &&
          (reservations_.empty() || leaves_reservations(id, kernel, order));
 }
 
-/// Also by a kernel whose blocks the SM has no room for yet: else small blocks would keep it from them.
+/// True if a kernel of greater priority goes first, even if the SM has no room for its blocks yet. Otherwise
+/// small blocks of other kernels would keep taking the room.
 bool WorkDistributor::is_held_back(const sm::Sm& sm, const RunningKernel& kernel) {
   return prioritized_ != 0 &&
          std::any_of(dispatch_order_.begin(), dispatch_order_.end(), [&](arch::KernelSlot slot) {
@@ -316,7 +317,7 @@ bool WorkDistributor::priorities_matter() const {
 
 bool WorkDistributor::dispatch_to(SmId id, Cycle start, Mechanisms& mechanisms) {
   if (duties_[id].duty != policy::SmDuty::Serves || start < duties_[id].powered_at) return false;
-  // With room for a block that waits, it would not have gone ahead.
+  // An SM with room for a waiting block does not go ahead, so this SM has no room.
   if (parts_.is_ahead(id)) return false;
   ready_.clear();
   for (std::size_t i = 0; i < dispatch_order_.size(); ++i)
@@ -372,7 +373,7 @@ std::uint32_t WorkDistributor::next_block(RunningKernel& kernel, std::uint32_t p
     return residency;
   }
   std::uint32_t residency = place;
-  if (blocks_[residency].lives) {  // that one has left its place, and waits or runs elsewhere
+  if (blocks_[residency].lives) {  // the block of that number has left its place, and waits or runs elsewhere
     const auto free = std::find_if(blocks_.begin() + config_.sms * config_.sm.max_blocks, blocks_.end(),
                                    [](const Block& other) { return !other.lives; });
     residency = static_cast<std::uint32_t>(free - blocks_.begin());
@@ -422,7 +423,7 @@ bool WorkDistributor::take_back(sm::FinishedBlock& block, SmId sm, Mechanisms& m
   }
   ++kernel.blocks_done;
   blocks_[block.residency].lives = false;
-  if (lost) {  // with its kernel
+  if (lost) {  // killed together with its kernel
     block.stream.reset();
     mechanisms.block_ended(kernel, place, block.time);
     if (kernel.blocks_done < kernel.blocks_total) return false;
@@ -457,7 +458,7 @@ void WorkDistributor::end_kernel(arch::KernelSlot slot, Mechanisms& mechanisms) 
   slots_[slot].context->kernel_ended(slots_[slot].stream);
 }
 
-/// Until an SM has room for it.
+/// Keeps a block that has left its SM until another SM has room for it.
 void WorkDistributor::wait(sm::FinishedBlock& block, RunningKernel& kernel) {
   Block& waiting = blocks_[block.residency];
   waiting.stream = std::move(block.stream);
@@ -488,7 +489,7 @@ void WorkDistributor::recycle() {
   }
 }
 
-// --- what there is ------------------------------------------------------------------------------------
+// --- state ---------------------------------------------------------------------------------------------
 
 std::uint32_t WorkDistributor::running_apps() const {
   std::uint32_t apps = 0;
@@ -506,7 +507,7 @@ bool WorkDistributor::some_slot_is_used() const {
 Cycle WorkDistributor::next_arrival() const {
   Cycle next = kNever;
   if (!submitted_.empty() && submitted_.front().arrival > parts_.now()) next = submitted_.front().arrival;
-  if (grids_ != 0)  // those that have arrived may be kept waiting
+  if (grids_ != 0)  // kernels that have arrived may be kept waiting
     for (const Submitted& submitted : submitted_)
       if (submitted.arrival > parts_.now()) next = std::min(next, submitted.arrival);
   if (!copied_.empty()) next = std::min(next, copied_.front().arrival);
@@ -555,7 +556,7 @@ std::uint64_t WorkDistributor::powered_sm_cycles() const {
 void WorkDistributor::check_length(const RunningKernel& kernel, Cycle now) const {
   const Cycle limit = config_.runtime.max_kernel_cycles;
   if (limit == 0 || kernel.blocks_dispatched == 0) return;
-  // A kernel may begin and end inside one window, after the cycle that is asked about.
+  // A kernel may start and end within one window, after `now`.
   if (now <= kernel.first_block_cycle || now - kernel.first_block_cycle <= limit) return;
   const std::string waits = wait_report();
   throw SimulationFault(

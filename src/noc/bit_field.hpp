@@ -1,5 +1,5 @@
-// Bits of a number that lie apart, as a number of their own, without an instruction that only some hosts
-// have.
+// Gathers the bits that a mask selects into a compact number, and spreads them again. Works without the pext
+// and pdep instructions, which not all hosts have.
 #pragma once
 
 #include <array>
@@ -12,7 +12,7 @@ namespace gpumux::noc {
 
 class BitField {
  public:
-  /// Of `mask`'s bits the lowest is bit 0.
+  /// The lowest bit set in `mask` becomes bit 0 of the compact number.
   explicit BitField(std::uint64_t mask = 0) {
     for (unsigned to = 0; mask != 0;) {
       const auto from = static_cast<unsigned>(std::countr_zero(mask));
@@ -36,12 +36,12 @@ class BitField {
  private:
   struct Run {
     std::uint64_t ones = 0;
-    unsigned from = 0;  // its lowest bit in the mask
-    unsigned to = 0;    // and in the field
+    unsigned from = 0;  // lowest bit of the run in the mask
+    unsigned to = 0;    // lowest bit of the run in the compact number
     [[nodiscard]] std::uint64_t extract(std::uint64_t x) const { return (x >> from & ones) << to; }
     [[nodiscard]] std::uint64_t deposit(std::uint64_t x) const { return (x >> to & ones) << from; }
   };
-  // Most fields have no more runs: no loop where they are read.
+  // Runs that are extracted without a loop. Most fields have no more runs.
   static constexpr unsigned kAtOnce = 2;
 
   [[gnu::noinline]] [[nodiscard]] std::uint64_t extract_rest(std::uint64_t x) const {
@@ -55,7 +55,7 @@ class BitField {
     return result;
   }
 
-  std::array<Run, 32> runs_{};  // alternate bits are the most
+  std::array<Run, 32> runs_{};  // 32 runs: the most that a 64-bit mask has (alternate bits)
   unsigned count_ = 0;
 };
 

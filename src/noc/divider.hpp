@@ -12,7 +12,7 @@ class Divider {
  public:
   explicit Divider(std::uint64_t divisor = 1)
       : divisor_(divisor),
-        // For powers of two the quotient of the product is exact only with a shift.
+        // 2^64 / divisor, rounded down. Powers of two are divided by a shift instead.
         reciprocal_(divisor == 1 ? 0 : static_cast<std::uint64_t>((Wide{1} << 64U) / divisor)),
         shift_(std::has_single_bit(divisor) ? static_cast<std::int8_t>(std::countr_zero(divisor)) : -1) {}
 

@@ -20,10 +20,11 @@ MeshConfig mesh_config(const arch::MachineConfig& config, const Network& network
   const bool cpu = lane == Lane::Cpu;
   const std::uint32_t line = cpu ? network.cpu_flits(kLineBytes) : network.flits(kLineBytes);
   mesh.injection_flits = replies ? network.reply_credits : network.request_credits;
-  // Nobody sends beyond what his credits allow, which a partition counts in flits of the SMs' lane.
+  // No sender exceeds its credits. A partition counts its credits in flits of the SMs' lane.
   if (cpu && replies) mesh.injection_flits = (network.reply_credits / network.flits(0) + 1) * line;
   if (!replies) mesh.injection_flits = std::max(mesh.injection_flits, network.cpu_request_credits);
-  // Space is free at the router a latency after it was at the receiver's, for a whole packet at once.
+  // The router learns one latency later that the receiver has free space. Until then, the mesh needs space
+  // for the flits of that time and for one more packet.
   mesh.ejection_flits =
       noc.ejection_flits + static_cast<std::uint32_t>(network.clock.tick_at(network.latency)) + line;
   return mesh;

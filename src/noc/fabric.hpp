@@ -1,5 +1,5 @@
-// One direction of a routed network as a part of the machine: requests on their way to the partitions, or
-// replies on theirs back.
+// One direction of a routed network as a part of the machine: the requests to the partitions, or the
+// replies from the partitions.
 #pragma once
 
 #include <algorithm>
@@ -16,39 +16,42 @@
 
 namespace gpumux::noc {
 
-/// Of a routed network, the mesh of SMs and partitions; or of CPU cores and partitions, if these have VCs and
-/// a part of each link of their own (arch::NocConfig::cpu_vcs).
+/// The mesh of a routed network that carries a message. `Gpu` is the mesh of SMs and partitions, which also
+/// serves the CPU cores unless arch::NocConfig::cpu_vcs is set. `Cpu` is the mesh of CPU cores and
+/// partitions, with VCs and a part of each link of its own.
 enum class Lane : std::uint8_t { Gpu, Cpu };
 
-/// Of one lane of one direction. Its endpoints are the SMs, then the CPU cores, then the partitions. Throws
-/// UserError for nodes that cannot be (arch::placement()).
+/// The mesh of one lane in one direction. Its endpoints are the SMs, then the CPU cores, then the partitions.
+/// Throws UserError for an impossible placement of nodes (arch::placement()).
 [[nodiscard]] MeshConfig mesh_config(const arch::MachineConfig& config, const Network& network, Lane lane,
                                      bool replies);
 
-/// A mailbox of who is at an endpoint, as this direction sees it.
+/// The mailboxes of the part at an endpoint, for one direction of the network.
 template <typename Message>
 struct Terminal {
-  HugePageVector<Message>* messages = nullptr;      // that he receives; nullptr: a sender
-  HugePageVector<arch::Credit>* credits = nullptr;  // of a sender: free places in his queue
-  Cycle* next =
-      nullptr;  // when he can change, brought forward by a message. Nobody sleeps who waits for places
+  HugePageVector<Message>* messages = nullptr;      // messages to the receiver; nullptr at a sender
+  HugePageVector<arch::Credit>* credits = nullptr;  // credits for the sender: free places in its queue
+  Cycle* next = nullptr;  // when the part can change next; a message brings it forward. Credits do not: no
+                          // part sleeps while it waits for them
 };
 
-/// Somebody waits for what comes of it.
+/// True if some part waits for the outcome of the message.
 [[nodiscard]] inline bool is_awaited(const arch::MemRequest& request) { return request.wants_reply != 0; }
 [[nodiscard]] inline bool is_awaited(const arch::MemReply& /*reply*/) { return true; }
 
-/// Between two windows of the parts it takes what they have sent, all of which arrives a latency later, so it
-/// can be simulated that much further than they have come, and they know what comes before they go on.
-/// Cycles are the core's; the mesh has its own.
+/// One direction of a routed network, simulated between two windows of the parts. A message that a part
+/// sends arrives a latency later, so the fabric can be simulated that much further than the parts. The
+/// parts then know all arrivals of a window before they simulate it. Cycles are core cycles; the mesh
+/// counts cycles of its own clock.
 template <typename Message>
 class Fabric {
  public:
-  /// Terminals by endpoint of the mesh. One lane has all messages, or those of SMs or of CPU cores.
+  /// `terminals`: by endpoint of the mesh. With one lane, the fabric carries all messages; with two, those of
+  /// SMs or those of CPU cores.
   Fabric(const MeshConfig& config, const Network& network, std::vector<Terminal<Message>> terminals)
       : clock_(network.clock), mesh_(config), terminals_(std::move(terminals)) {}
 
-  /// A packet that is in the queue at its source from message.time on.
+  /// Sends a packet that is in the queue at its source from message.time on.
   void send(const Message& message, std::uint32_t from, std::uint32_t to, std::uint8_t flits) {
     std::uint32_t handle = free_;
     if (handle == kNone) {
@@ -65,12 +68,12 @@ class Fabric {
                       .flits = flits}});
     awaited_ += is_awaited(message) ? 1 : 0;
   }
-  /// The receiver's space for so many flits is free again from `time` on.
+  /// Tells that `flits` flits of the receiver's space are free again from `time` on.
   void release(std::uint32_t endpoint, std::uint32_t flits, Cycle time) {
     releases_.push_back({clock_.tick_at(time), endpoint, flits});
   }
 
-  /// Simulates what happens before `end`.
+  /// Simulates all events before `end`.
   void run(Cycle end) {
     const std::uint64_t until = clock_.tick_at(end);
     inject(until);
@@ -86,16 +89,16 @@ class Fabric {
     mesh_.run_to(until);
     hand_over();
   }
-  /// When something can happen next without a message.
+  /// Core cycle of the next event, if no further message is sent.
   [[nodiscard]] Cycle next() const {
     std::uint64_t tick = mesh_.next();
     for (const Release& release : releases_) tick = std::min(tick, release.tick);
     for (const Mesh::Delivery& sent : sent_) tick = std::min(tick, sent.cycle);
     return tick == kNever ? kNever : clock_.to_core(tick);
   }
-  /// Messages that no receiver has yet and for whose outcome somebody waits.
+  /// Messages on their way for whose outcome some part waits.
   [[nodiscard]] std::uint32_t awaited() const { return awaited_; }
-  /// Nothing is on its way, neither messages nor word of free space.
+  /// True if nothing is on its way: neither messages nor news of free space.
   [[nodiscard]] bool drained() const { return mesh_.packets() == 0 && sent_.empty() && releases_.empty(); }
   [[nodiscard]] const Mesh& mesh() const { return mesh_; }
   [[nodiscard]] std::uint64_t progress() const { return progress_; }
@@ -113,8 +116,9 @@ class Fabric {
     std::uint32_t flits;
   };
 
-  /// Those that come before `until`. Slices of a partition have a port each, and one queue: what one has sent
-  /// ahead is not in the way of what another sends sooner.
+  /// Injects the packets whose time is before `until`. The slices of a partition have one port each but
+  /// share one queue, so packets are sorted by time: a packet sent ahead by one slice must not block an
+  /// earlier packet of another slice.
   void inject(std::uint64_t until) {
     std::stable_sort(sent_.begin(), sent_.end(),
                      [](const Mesh::Delivery& a, const Mesh::Delivery& b) { return a.cycle < b.cycle; });
@@ -125,7 +129,7 @@ class Fabric {
   }
   void hand_over() {
     for (const Mesh::Delivery& left : mesh_.left()) {
-      // As many as the sender has counted: a partition's queue is in flits of the SMs' lane.
+      // The flits as the sender has counted them: a partition's queue counts flits of the SMs' lane.
       const Message& message = messages_[left.packet.handle].message;
       terminals_[left.packet.source].credits->push_back(
           {clock_.to_core(left.cycle), static_cast<std::uint16_t>(message.flits), 0, 0});
@@ -148,10 +152,11 @@ class Fabric {
   Ticks clock_;
   Mesh mesh_;
   std::vector<Terminal<Message>> terminals_;
-  std::vector<Held> messages_;  // by handle
+  std::vector<Held> messages_;  // by packet handle
   std::uint32_t free_ = kNone;
   std::vector<Release> releases_;
-  std::vector<Mesh::Delivery> sent_;  // not injected yet, with the tick at which they are in the queue
+  std::vector<Mesh::Delivery> sent_;  // packets that are not injected yet; cycle: the tick from which
+                                      // the packet is in the queue
   std::uint32_t awaited_ = 0;
   std::uint64_t progress_ = 0;
 };

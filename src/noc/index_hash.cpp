@@ -9,7 +9,7 @@ namespace gpumux::noc {
 
 namespace {
 
-// Primitive polynomials of degree 0 to 16, bit n = coefficient of x^n.
+// Primitive polynomials by degree, 0 to 16. Bit n is the coefficient of x^n.
 constexpr std::array<std::uint32_t, 17> kPolynomials = {1,      0x3,    0x7,    0xb,    0x13,   0x25,
                                                         0x43,   0x83,   0x11d,  0x211,  0x409,  0x805,
                                                         0x1053, 0x201b, 0x4443, 0x8003, 0x1100b};
@@ -26,13 +26,13 @@ IndexHash::IndexHash(arch::IndexFunction function, std::uint32_t count, const st
   } else if (function == arch::IndexFunction::Xor) {
     kind_ = power ? Kind::XorPower : Kind::Xor;
   } else {
-    // Of a number that is no power of two, the polynomial is of the next one's degree.
+    // If count is no power of two, use the degree of the next power of two.
     const std::uint32_t places = std::bit_ceil(count);
     const auto degree = static_cast<std::uint32_t>(std::countr_zero(places));
     if (degree >= kPolynomials.size())
       throw UserError(fmt::format("{} = \"ipoly\" chooses among at most 65536, not {}", key, count));
     kind_ = power ? Kind::Ipoly : Kind::IpolySum;
-    // Byte b of the high part stands for x^(bits + 8 b) onwards.
+    // table_[b] is for byte b of the high part, which stands for x^(bits + 8 b) and above.
     table_.resize(8);
     std::uint32_t power_of_x = 1 % places;
     const auto times_x = [&](std::uint32_t p) {
@@ -59,7 +59,8 @@ std::uint32_t IndexHash::fold_digits(std::uint64_t high) const {
 }
 
 std::uint32_t IndexHash::rotation(std::uint32_t app) const {
-  // Steps of about the golden section, coprime to the count: no two rotations meet early.
+  // The step is near the golden section and coprime to count, so that rotations repeat only after `count`
+  // applications and lie far apart.
   auto step = static_cast<std::uint32_t>(count_ * 0.6180339887);
   while (step > 1 && std::gcd(step, count_) != 1) --step;
   if (step == 0) step = 1;

@@ -1,4 +1,4 @@
-// Index hashes of partitions and cache sets.
+// Index hashes that choose partitions and cache sets.
 #pragma once
 
 #include <array>
@@ -10,20 +10,21 @@
 
 namespace gpumux::noc {
 
-/// Maps (low digit, high part) of a number to one of `count` places, such that for each high part the low
-/// digits are permuted: no two numbers with the same high part meet.
+/// Maps a number, split into a low digit and a high part, to one of `count` places. For each high part the
+/// low digits are permuted, so no two numbers with the same high part collide.
 ///   linear: the low digit.
-///   xor:    the low digit xor the high part's digits folded together; where count is no power of two,
+///   xor:    the low digit xor the high part's digits folded together. If count is no power of two:
 ///           the sum of the low digit and the folded digits, modulo count.
 ///   ipoly:  the remainder of the number, as a polynomial over GF(2), by a primitive polynomial of degree
-///           log2(count): strides that are powers of two spread evenly. Source: Rau, "Pseudo-randomly
-///           interleaved memory", ISCA 1991. Where count is no power of two, the sum of the low digit and of
-///           the high part's remainder by the polynomial of the next power's degree, modulo count.
-/// A rotation then renames the places (xor for powers of two under xor and ipoly, else a sum).
+///           log2(count). Strides that are powers of two spread evenly. If count is no power of two: the sum
+///           of the low digit and the high part's remainder by the polynomial for the next power of two,
+///           modulo count. Source: Rau, "Pseudo-randomly interleaved memory", ISCA 1991.
+/// A rotation then renames the places: by xor under xor and ipoly if count is a power of two, otherwise by a
+/// sum.
 class IndexHash {
  public:
-  /// `key` names the setting in errors ("l2.partition_hash"). Throws UserError for ipoly with a count
-  /// above 65536.
+  /// `key` names the setting in error messages ("l2.partition_hash"). Throws UserError for ipoly
+  /// with a count above 65536.
   IndexHash(arch::IndexFunction function, std::uint32_t count, const std::string& key);
 
   [[nodiscard]] std::uint32_t permute(std::uint32_t low, std::uint64_t high, std::uint32_t rotation) const {
@@ -36,7 +37,7 @@ class IndexHash {
     }
     return wrap(low + rotation);
   }
-  /// A rotation for an application: distinct for as many applications as there are places, well spread.
+  /// The rotation of an application. Rotations of up to `count` applications are distinct and well spread.
   [[nodiscard]] std::uint32_t rotation(std::uint32_t app) const;
 
  private:
@@ -58,7 +59,8 @@ class IndexHash {
   Kind kind_ = Kind::Linear;
   std::uint32_t count_;
   std::uint32_t bits_ = 0;
-  std::vector<std::array<std::uint16_t, 256>> table_;  // ipoly: remainder of each byte of the high part
+  std::vector<std::array<std::uint16_t, 256>> table_;  // ipoly: remainder of each value of
+                                                       // each byte of the high part
 };
 
 }  // namespace gpumux::noc

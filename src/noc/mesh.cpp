@@ -18,14 +18,14 @@ void check(const char* what, std::uint32_t value, std::uint32_t least, std::uint
     throw UserError(fmt::format("mesh: {} = {}: must be {} to {}", what, value, least, most));
 }
 
-/// The first bit of `mask`, which is not 0, from `turn` on, going round.
+/// Round robin: the first bit of `mask` from bit `turn` on, wrapping around. `mask` must not be 0.
 template <typename Mask>
 [[nodiscard]] unsigned pick(Mask mask, unsigned turn) {
   const auto wide = std::uint64_t{mask};
   const std::uint64_t later = wide & (~std::uint64_t{0} << turn);
   return static_cast<unsigned>(std::countr_zero(later != 0 ? later : wide));
 }
-/// Who is first after `winner` has been served.
+/// Round robin: the turn that follows `winner`.
 [[nodiscard]] std::uint8_t after(unsigned winner, unsigned count) {
   return static_cast<std::uint8_t>(winner + 1 == count ? 0 : winner + 1);
 }
@@ -40,8 +40,9 @@ Mesh::Mesh(const MeshConfig& config)
     : config_(config),
       vc_flits_(config.vc_flits),
       injection_flits_(config.injection_flits),
-      // A pipeline of one or two stages allocates VC and switch in one cycle; one stage passes the switch in
-      // it, too. From three on a VC is allocated in the cycle before the switch, and those beyond come first.
+      // Pipelines of one or two stages allocate VC and switch in the same cycle; with one stage, the flit
+      // also crosses the switch in that cycle. From three stages on, the VC is allocated in the cycle before
+      // the switch, and any further stages come first.
       allocates_first_(config.router_cycles > 2),
       link_delay_(std::min(config.router_cycles, 2U) + config.link_cycles),
       entry_delay_(config.local_cycles),
@@ -114,8 +115,8 @@ Mesh::Mesh(const MeshConfig& config)
     members_[routers_[endpoints_[e].node].first_endpoint + endpoints_[e].local] = e;
   queues_.resize(std::size_t{count} * injection_flits_);
 
-  // No more packets than flits have places: in queues, in routers (on a link a flit holds one there already),
-  // and with those who are receiving.
+  // No more packets than flits have places: in queues, in routers (a flit on a link already holds a place in
+  // the next router), and at receivers.
   slots_.resize(std::size_t{count} * (injection_flits_ + config.ejection_flits) +
                 std::size_t{nodes} * kPorts * config.vcs * vc_flits_);
   if (slots_.size() > kMaxSlots)
@@ -200,7 +201,7 @@ void Mesh::step(Cycle cycle) {
       send(routers_[index], index, cycle);
     }
   }
-  // Where nothing was granted, nothing will be: until a flit, a credit or a new packet comes.
+  // A cycle without any grant changes nothing until a flit, a credit or a new packet arrives.
   next_ = progress_ ? now_ : next_without_progress();
 }
 
@@ -260,7 +261,8 @@ void Mesh::accept(const Arrival& arrival) {
   if ((router.active & bit) == 0) route(router, input, arrival.flit);
 }
 
-// XY: along the row first. The output of the packet whose head has come to the front.
+// Sets the output port of the packet whose head flit has reached the front of an input VC. XY
+// routing: along the row first.
 void Mesh::route(Router& router, unsigned input, const Flit& flit) {
   const Slot& slot = slots_[flit.slot()];
   GPUMUX_DCHECK(flit.number() == 0);
@@ -275,8 +277,8 @@ void Mesh::route(Router& router, unsigned input, const Flit& flit) {
   router.allowed[input] = config_.class_vcs[slot.packet.kind];
 }
 
-// Both allocators see what the cycle began with: a VC that the switch frees can be allocated from the next
-// cycle on.
+// Allocates VCs and the switch of one router. Both allocators see the state at the start of the cycle: a VC
+// that the switch frees can be allocated from the next cycle on.
 void Mesh::work(std::uint32_t index, Cycle cycle) {
   Router& router = routers_[index];
   const std::uint64_t occupied = router.occupied;
@@ -285,12 +287,12 @@ void Mesh::work(std::uint32_t index, Cycle cycle) {
   if (waiting != 0) allocate_vcs(router, index, waiting);
   if (!allocates_first_) open = router.active;
 
-  // Separable: each input port offers one of its VCs, each output port takes one of the offers. Both by
-  // turns, which end when the offer is taken (iSLIP's rule).
+  // Separable switch allocator: each input port offers one of its VCs, then each output port takes one of the
+  // offers. Both choose round robin and advance only when the offer is taken (the rule of iSLIP).
   const std::uint64_t ready = occupied & open & router.credit;
   if (ready == 0) return;
   progress_ = true;
-  if ((ready & (ready - 1)) == 0) {  // one wants to, most often
+  if ((ready & (ready - 1)) == 0) {  // most often, only one flit is ready
     pass(router, index, static_cast<unsigned>(std::countr_zero(ready)), cycle);
     return;
   }
@@ -312,8 +314,8 @@ void Mesh::work(std::uint32_t index, Cycle cycle) {
   }
 }
 
-// Separable: each input VC wants one of the free output VCs that its class may use and that have a place,
-// each of these takes one of those that want it.
+// Separable VC allocator: each waiting input VC picks one free output VC that its class may use and that has
+// a place, then each output VC takes one of the input VCs that picked it.
 void Mesh::allocate_vcs(Router& router, std::uint32_t index, std::uint64_t waiting) {
   if ((waiting & (waiting - 1)) == 0) {
     const auto input = static_cast<unsigned>(std::countr_zero(waiting));
@@ -364,9 +366,10 @@ void Mesh::grant(Router& router, unsigned input, unsigned output) {
   progress_ = true;
 }
 
-// At its destination a packet gets space for all its flits at once, so that no packets wait for each other
-// half received. One per endpoint and cycle, by turns; where it does not fit, it is the next that does:
-// otherwise short packets could keep a long one out for ever.
+// Allocates space at the destination. A packet gets space for all its flits at once, so no two
+// half-received packets wait for each other. Each endpoint serves one packet per cycle, round robin. A
+// packet that does not fit stays the endpoint's choice until it fits, otherwise short packets could keep
+// a long packet out forever.
 void Mesh::allocate_space(Router& router, std::uint32_t index, std::uint64_t waiting) {
   std::array<std::uint64_t, kMaxEndpointsOfANode> wanted_by;
   std::fill_n(wanted_by.begin(), router.endpoints, 0);
@@ -391,7 +394,7 @@ void Mesh::allocate_space(Router& router, std::uint32_t index, std::uint64_t wai
   }
 }
 
-// The flit at the head of an input VC passes the switch.
+// Sends the flit at the front of an input VC through the switch.
 void Mesh::pass(Router& router, std::uint32_t index, unsigned input, Cycle cycle) {
   const std::uint64_t bit = std::uint64_t{1} << input;
   const Flit flit = place(index, input, router.head[input]);
@@ -417,7 +420,7 @@ void Mesh::pass(Router& router, std::uint32_t index, unsigned input, Cycle cycle
       router.free_vcs[port] = static_cast<std::uint8_t>(router.free_vcs[port] | (1U << vc));
     }
   }
-  // The place that it leaves.
+  // Return a credit for the place that the flit leaves.
   const unsigned from = input / kVcStride;
   const auto n = static_cast<std::size_t>(cycle + config_.credit_cycles) & ring_mask_;
   const bool entry = from == kLocal;
@@ -457,8 +460,8 @@ void Mesh::eject(const Flit& flit, Cycle cycle) {
   --packets_;
 }
 
-// One flit per cycle goes from a node's endpoints into its router. Endpoints take turns by flits; each has
-// one packet on the way in.
+// Sends one flit per cycle from a node's endpoints into its router. Endpoints take turns flit by flit; each
+// endpoint sends one packet at a time.
 void Mesh::send(Router& router, std::uint32_t index, Cycle cycle) {
   unsigned local = router.endpoint_turn;
   for (unsigned tried = 0; tried < router.endpoints; ++tried, local = after(local, router.endpoints)) {
@@ -516,7 +519,8 @@ std::string Mesh::wait_of(const Router& router, unsigned input) {
 }
 
 std::string Mesh::describe() const {
-  // Of each packet the place of its first flit that is still in a queue or router, and why it is there.
+  // For each packet: where its first flit is that is still in a queue or router, and
+  // what that flit waits for.
   std::vector<std::string> where(slots_.size());
   std::vector<unsigned> first(slots_.size(), 0x100);
   for (std::uint32_t e = 0; e < endpoints_.size(); ++e) {

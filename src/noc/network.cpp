@@ -27,7 +27,7 @@ Network::Network(const arch::MachineConfig& config)
                     flit_bytes, kLineBytes, header_bytes, kMaxFlits));
   }
   if (config.noc.cpu_vcs == 0) flit_bytes = cpu_flit_bytes = config.noc.flit_bytes;
-  // A mesh says at once that a place is free.
+  // In a mesh, the sender learns of a free place without delay.
   const Cycle around = routed ? latency : 2 * latency;
   const auto loop = static_cast<std::uint32_t>(clock.tick_at(around)) + flits(kLineBytes);
   request_credits = config.noc.input_buffer_flits + loop;

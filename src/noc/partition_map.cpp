@@ -55,7 +55,7 @@ PartitionMap::PartitionMap(const arch::MachineConfig& config) : PartitionMap(con
   slice_bits_ = BitField(slice);
   outside_slice_ = ~slice & kLines;
   rest_ = BitField(outside_slice_);
-  std::uint64_t below = 0;  // bits of a line's number below the channel
+  std::uint64_t below = 0;  // bits of a line number below those of the channel
   if (counts_channels_) {
     by_channel_unit_ = Divider(std::uint64_t{1} << (bits.channel_bit - kLineBits));
     below = by_channel_unit_.divisor() - 1;

@@ -1,5 +1,5 @@
-// Which partition and slice serve a line, and the line's place inside the slice and the DRAM channel. One map
-// serves all parts of the machine, so that its tables stay in the host's cache.
+// Maps a line to its partition and slice, and to its place inside the slice and the DRAM channel. All parts
+// of the machine share one map, so that its tables stay in the host's cache.
 #pragma once
 
 #include <array>
@@ -15,39 +15,41 @@
 
 namespace gpumux::noc {
 
-/// Sets of a slice. Throws UserError for a size that gives no whole set.
+/// Number of sets of a slice. Throws UserError if the size is not a whole number of sets.
 [[nodiscard]] std::uint32_t l2_sets(const arch::L2Config& config);
 
-/// Units of `interleave_bytes` go round all slices: unit n of the machine is slice n / partitions of
-/// partition n % partitions. The hashes permute the units of each group of partitions * slices, so every
-/// map is a bijection. Each application's units are rotated by a constant of its own: applications with
-/// the same addresses do not meet in the same partitions, and one alone sees the same machine with its
-/// partitions renamed.
+/// Interleaves units of `interleave_bytes` over all slices: unit n of the machine is in slice n / partitions
+/// of partition n % partitions. The hashes permute the units within each group of partitions * slices, so
+/// every map is a bijection. The units of each application are rotated by a constant of its own:
+/// applications with the same addresses use different partitions, and an application alone sees the same
+/// machine with its partitions renamed.
 class PartitionMap {
  public:
-  /// Throws UserError when a hash does not suit the number of slices or sets, or for an impossible size.
+  /// Throws UserError if a hash does not suit the number of slices or sets, or for an impossible size.
   explicit PartitionMap(const arch::L2Config& config);
-  /// With dram.address_map, units are what it gives a channel's slice: see arch/address_bits.hpp.
+  /// With dram.address_map, the address map decides the channel and slice of each line
+  /// (arch/address_bits.hpp).
   explicit PartitionMap(const arch::MachineConfig& config);
-  /// Lines of an application lie in its instance alone, spread there as over the partitions of a machine that
-  /// has so many. `instances`: by application; empty: each has all.
+  /// With instances, the lines of an application are only in the partitions of its instance, distributed
+  /// as on a machine with that number of partitions. `instances`: by application. Empty: each
+  /// application uses all partitions.
   PartitionMap(const arch::MachineConfig& config, const std::vector<arch::Instance>& instances);
-  /// line = device address / 128.
+  /// Partition of a line. line = device address / 128.
   [[nodiscard]] PartitionId partition(std::uint64_t line) const {
     if (elsewhere_) [[unlikely]]
       return partition_elsewhere(line);
     return locate(line).partition;
   }
   [[nodiscard]] std::uint32_t slice(std::uint64_t line) const { return locate(line).slice; }
-  /// The line's number within its partition (dense within an application: consecutive units of this
-  /// partition are consecutive), for DRAM rows. Bits from kAppLineShift up hold the application.
+  /// The line's number within its partition, for DRAM rows. Dense within an application: consecutive units of
+  /// a partition are consecutive. Bits from kAppLineShift up hold the application.
   [[nodiscard]] std::uint64_t local_line(std::uint64_t line) const { return locate(line).local_line; }
 
   struct Place {
     PartitionId partition;
     std::uint8_t slice;        // within the partition
-    std::uint64_t local_line;  // within the partition, see above
-    std::uint64_t slice_line;  // within the slice, dense, without the application: for L2 sets
+    std::uint64_t local_line;  // local_line(line)
+    std::uint64_t slice_line;  // number within the slice, dense, without the application; for L2 sets
   };
   [[nodiscard]] Place locate(std::uint64_t line) const {
     if (elsewhere_) [[unlikely]]
@@ -66,14 +68,15 @@ class PartitionMap {
             group * unit_lines + offset};
   }
 
-  /// Set of its slice. Each application's sets are rotated by a constant, as partitions are.
+  /// L2 set of a line within its slice. The sets of each application are rotated by a constant of its
+  /// own, as its partitions are.
   [[nodiscard]] std::uint32_t set_of(std::uint64_t slice_line, AppId app) const {
     const std::uint64_t high = by_sets_.quotient(slice_line);
     return set_hash_.permute(static_cast<std::uint32_t>(slice_line - high * by_sets_.divisor()), high,
                              set_rotation_[app]);
   }
 
-  /// The local line of a line that is known by its place in a slice.
+  /// The local line of a line that is given by its slice and its number within the slice.
   [[nodiscard]] std::uint64_t local_line(std::uint64_t slice_line, std::uint32_t slice, AppId app) const {
     if (mapped_) [[unlikely]]
       return rest_.deposit(slice_line) | slice_bits_.deposit(slice) | first_line_of(app);
@@ -83,12 +86,12 @@ class PartitionMap {
 
  private:
   struct Mapped {
-    std::uint64_t rest;        // of the address, without its channel
-    std::uint64_t slice_line;  // of `rest`, without the slice
+    std::uint64_t rest;        // line number within the application, without the bits of the channel
+    std::uint64_t slice_line;  // `rest` without the bits of the slice
     std::uint32_t n;           // slice * partitions + partition
   };
   [[nodiscard]] Mapped mapped(std::uint64_t line) const;
-  /// With an address map, or in instances.
+  /// locate() for machines with an address map or with instances.
   [[nodiscard]] Place locate_elsewhere(std::uint64_t line) const;
   [[nodiscard]] PartitionId partition_elsewhere(std::uint64_t line) const;
 
@@ -96,7 +99,7 @@ class PartitionMap {
   bool elsewhere_ = false;  // mapped_ or instances_
   bool mapped_ = false;
   std::vector<PartitionMap> instances_;  // by application
-  PartitionId first_ = 0;                // of an instance
+  PartitionId first_ = 0;                // first partition of the instance
   Divider by_unit_lines_;
   Divider by_units_;
   Divider by_partitions_;
@@ -105,14 +108,14 @@ class PartitionMap {
   Divider by_sets_;
   IndexHash set_hash_;
   std::array<std::uint32_t, kMaxApps> set_rotation_{};
-  // dram.address_map, in lines
-  BitField channel_bits_;    // letters D; else
-  Divider by_channel_unit_;  // lines that stay in a channel
+  // Only with dram.address_map. Numbers count lines:
+  BitField channel_bits_;    // letters D; used unless counts_channels_
+  Divider by_channel_unit_;  // consecutive lines in a channel (dramid@N)
   bool counts_channels_ = false;
-  BitField outside_channel_;    // what letters D leave
-  BitField slice_bits_, rest_;  // of the address without its channel
+  BitField outside_channel_;    // address bits that are not letter D
+  BitField slice_bits_, rest_;  // bits of the address without its channel
   std::uint64_t outside_slice_ = 0;
-  unsigned unit_shift_ = 0;  // bits of a slice's line number that are below the channel's
+  unsigned unit_shift_ = 0;  // bits of a slice's line number that are below those of the channel
 };
 
 }  // namespace gpumux::noc

@@ -9,8 +9,9 @@
 
 namespace gpumux::noc {
 
-/// Tick n of the domain happens in core cycle ceil(n * core / domain). Frequencies are taken as whole kHz, so
-/// the ratio is an exact fraction. Exact for times below 2^40.
+/// Converts between core cycles and ticks of another clock domain. Tick n of the domain happens in core
+/// cycle ceil(n * core / domain). Frequencies are rounded to whole kHz, so the ratio is an exact fraction.
+/// Exact for times below 2^40.
 class Ticks {
  public:
   Ticks(double core_mhz, double domain_mhz) {
@@ -25,9 +26,9 @@ class Ticks {
   [[nodiscard]] Cycle to_core(std::uint64_t tick) const {
     return core_ == domain_ ? tick : by_domain_.quotient(tick * core_ + domain_ - 1);
   }
-  /// First tick that happens in the core cycle or later: tick_at(c) <= n exactly when c <= to_core(n), so a
-  /// time that goes to core cycles and back loses nothing. (In real time the tick may lie up to a cycle
-  /// before.)
+  /// First tick that happens in the core cycle or later. tick_at(c) <= n exactly when c <=
+  /// to_core(n), so a time that is converted to core cycles and back stays the same. (In real time
+  /// the tick may be up to a cycle before.)
   [[nodiscard]] std::uint64_t tick_at(Cycle cycle) const {
     if (core_ == domain_ || cycle == 0) return cycle;
     return by_core_.quotient((cycle - 1) * domain_) + 1;

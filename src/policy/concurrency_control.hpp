@@ -1,7 +1,7 @@
-// How a concurrency control plugs in: how many warps of each SM may issue, changed while it runs. It stands
-// beside the sharing policy, which says whose blocks an SM has, and the warp scheduler, which chooses among
-// the warps that may issue. A concurrency control is one file in concurrency_controls/ that derives from
-// ConcurrencyControl and registers itself under the name that users type (`concurrency=NAME`).
+// Interface of concurrency controls: how many warps of each SM may issue, adjusted during the run. The
+// sharing policy decides which kernels' blocks an SM holds; the warp scheduler chooses among the warps that
+// may issue. A concurrency control is one file in concurrency_controls/ that derives from ConcurrencyControl
+// and registers itself under the name that users type (`concurrency=NAME`).
 #pragma once
 
 #include <memory>
@@ -15,7 +15,7 @@ namespace gpumux::policy {
 
 class ConcurrencyControl : public Mechanism {
  public:
-  /// Throws UserError when it is impossible on the machine.
+  /// Throws UserError if the machine cannot have this control.
   virtual void check(const arch::MachineConfig&) const {}
 };
 
@@ -24,19 +24,20 @@ struct ConcurrencyControlInfo {
   std::string description;  // one line, with its source
   std::string argument;     // what follows "NAME:", with its range
   std::unique_ptr<ConcurrencyControl> (*create)(
-      const std::string& argument);  // throws UserError for a bad one
-  std::string example = {};          // of what follows "NAME:"
-  std::string file = {};  // that registers it, without folders; register_concurrency_control() fills it in
+      const std::string& argument);  // throws UserError if it is bad
+  std::string example = {};          // an argument, as after "NAME:"
+  std::string file = {};  // its source, without folders; register_concurrency_control() fills it in
 };
 
-/// `path`: of the calling file.
+/// Adds a concurrency control to the table. `path`: the calling source file.
 bool register_concurrency_control(ConcurrencyControlInfo info, std::string_view path = __builtin_FILE());
 [[nodiscard]] const std::vector<ConcurrencyControlInfo>& concurrency_controls();  // sorted by name
-/// What `concurrency=` says where all warps may issue, as they do where it is not given.
+/// The value of `concurrency=` for no control: all warps may issue. This is the default.
 inline constexpr std::string_view kNoConcurrencyControl = "none";
-/// "cm-cpu", "cm-bal:2"; nullptr for none. Throws UserError for unknown names and bad arguments.
+/// Creates the concurrency control that `text` names, such as "cm-cpu" or "cm-bal:2"; nullptr for none.
+/// Throws UserError for unknown names and bad arguments.
 [[nodiscard]] std::unique_ptr<ConcurrencyControl> create_concurrency_control(std::string_view text);
-/// nullptr for none.
+/// The entry of the control that `text` names, nullptr for none. Throws UserError for unknown names.
 [[nodiscard]] const ConcurrencyControlInfo* concurrency_control(std::string_view text);
 
 }  // namespace gpumux::policy

@@ -23,32 +23,33 @@ using arch::kUnlimited;
 struct RunningKernel {
   KernelSlot slot = 0;
   AppId app = 0;
-  std::uint8_t priority = 0;  // among kernels of its application (runtime::LaunchSpec)
+  std::uint8_t priority = 0;  // among kernels of the same application (runtime::LaunchSpec)
   std::string name;
   std::uint64_t arrival = 0;  // order of arrival over the whole run, from 0
   Cycle arrival_cycle = 0;
-  Cycle first_block_cycle = kNever;  // dispatch of its first block
+  Cycle first_block_cycle = kNever;  // dispatch of the kernel's first block
   workload::BlockResources resources;
   std::uint64_t blocks_total = 0;
   std::uint64_t blocks_dispatched = 0;  // handed to SMs
   std::uint64_t blocks_done = 0;
-  std::uint64_t blocks_waiting = 0;     // of those dispatched: that have left their SM and are to go on
-  std::uint64_t whole_blocks = 0;       // of those done: that have come to their ends,
-  std::uint64_t done_instructions = 0;  // the warp instructions that these have issued,
-  Cycle done_cycles = 0;                // and cycles that they were on SMs
-  std::uint32_t max_blocks_per_sm = 0;  // alone on an empty SM (occupancy)
-  /// Its blocks may wait for each other: they are placed all at a time, as soon as there is room for all.
+  std::uint64_t blocks_waiting = 0;     // dispatched blocks that were stopped or dropped and wait for an SM
+  std::uint64_t whole_blocks = 0;       // blocks that ran to completion
+  std::uint64_t done_instructions = 0;  // warp instructions of whole_blocks
+  Cycle done_cycles = 0;                // cycles that whole_blocks were on SMs
+  std::uint32_t max_blocks_per_sm = 0;  // of this kernel alone on an empty SM (occupancy)
+  /// The blocks may wait for each other, so all are placed at once, as soon as there is room for all.
   bool cooperative = false;
-  bool has_notices = false;        // in its code: arch::ResidentBlock::notified tells
-  std::optional<bool> idempotent;  // any block may begin anew at any time (Needs::idempotence)
+  bool has_notices = false;        // its code has notices: arch::ResidentBlock::notified is set
+  std::optional<bool> idempotent;  // any block may restart at any time (Needs::idempotence)
 };
 
-/// Blocks of the kernel that SMs hold.
+/// Number of the kernel's blocks that SMs hold.
 [[nodiscard]] inline std::uint64_t resident_blocks(const RunningKernel& kernel) {
   return kernel.blocks_dispatched - kernel.blocks_done - kernel.blocks_waiting;
 }
 
-/// What may be read at any moment, also while parts of the machine are ahead of each other.
+/// State that mechanisms and observers may read at any moment, even while parts of the machine are ahead of
+/// each other.
 class View {
  public:
   virtual ~View() = default;
@@ -57,13 +58,13 @@ class View {
   [[nodiscard]] virtual const std::vector<RunningKernel>& kernels() const = 0;
 };
 
-/// What may be read when all parts have come to the same cycle, now().
+/// State that mechanisms and observers may read when all parts of the machine are at the same cycle, now().
 class Probes : public View {
  public:
   [[nodiscard]] virtual Cycle now() const = 0;
   [[nodiscard]] virtual const arch::SmProbes& sm(std::uint32_t index) const = 0;
   [[nodiscard]] virtual arch::PartitionCounters partition_counters(PartitionId partition) const = 0;
-  // --- since the begin of the run ---------------------------------------------------------------------
+  // --- since the start of the run ---------------------------------------------------------------------
   [[nodiscard]] virtual arch::KernelCounters app_counters(AppId) const { return {}; }
   [[nodiscard]] virtual arch::MemoryCounters memory_counters(AppId) const { return {}; }
   [[nodiscard]] virtual arch::PairCounters pair_counters(AppId /*victim*/, AppId /*culprit*/) const {
@@ -71,14 +72,14 @@ class Probes : public View {
   }
   [[nodiscard]] virtual bool keeps_ledger() const { return false; }
   [[nodiscard]] virtual arch::LedgerAppCounters ledger_counters(AppId) const { return {}; }
-  /// The SMs that are viewed, rising.
+  /// The SMs that are viewed, in ascending order.
   [[nodiscard]] virtual std::vector<SmId> viewed_sms() const { return {}; }
   [[nodiscard]] virtual arch::CounterTable::OfSm view_counters(SmId sm) const { return {sm, {}, {}}; }
   [[nodiscard]] virtual arch::SchedulerCounters scheduler_counters() const { return {}; }
   [[nodiscard]] virtual arch::PartitionCounters partition_counters() const { return {}; }
-  /// Cycles that the load/store unit of the SM has stalled.
+  /// Cycles that the load/store unit of the SM has stalled since the start of the run.
   [[nodiscard]] virtual std::uint64_t lsu_stalls(std::uint32_t /*sm*/) const { return 0; }
-  /// All counters of a run of so many applications.
+  /// All counters of a run with this many applications.
   [[nodiscard]] arch::CounterTable counter_table(std::size_t applications) const;
 };
 
@@ -98,29 +99,31 @@ inline arch::CounterTable Probes::counter_table(std::size_t applications) const 
   return table;
 }
 
-/// Whether an SM takes thread blocks. Closed: it gets no new one; gated: likewise, and its power is gated
-/// from the end of its last block on. When it serves again its L1 is empty.
+/// The duty of an SM: whether it takes thread blocks. Serves: the SM takes blocks. Closed: the SM takes no
+/// new block. Gated: the SM takes no new block, and its power is gated once its last block has ended. When an
+/// SM serves again, its L1 is empty.
 enum class SmDuty : std::uint8_t { Serves, Closed, Gated };
 
 class Control : public Probes {
  public:
   using Probes::sm;
-  /// Its knobs (arch/sm_control.hpp).
+  /// The knobs of an SM (arch/sm_control.hpp).
   [[nodiscard]] virtual arch::SmControl& sm(std::uint32_t index) = 0;
-  /// Kernels from which an SM with room takes its next block, in this order. A kernel that is missing
-  /// gets no block. Starts empty.
+  /// Sets the kernels from which an SM with room takes its next block, in this order. A kernel that is not in
+  /// the order gets no block. The order is empty at the start of the run.
   virtual void set_dispatch_order(const std::vector<KernelSlot>& order) = 0;
-  /// An SM takes its next block from the first such kernel in this order behind the one that it took the last
-  /// from, not from the first of all. Off at first.
+  /// On: an SM takes its next block from the first kernel in the dispatch order behind the kernel of its last
+  /// block. Off (at the start): an SM always takes the first kernel of the dispatch order that has a block
+  /// for it.
   virtual void set_dispatch_turns(bool /*on*/) {}
-  /// All SMs serve at first.
+  /// Sets whether the SM takes blocks. At the start of the run, all SMs serve.
   virtual void set_duty(SmId /*sm*/, SmDuty) {}
-  /// The caller's alarm() is called at the first moment between windows that is not before `cycle`; a later
-  /// call replaces an earlier one. kNever: it is not.
+  /// Sets when the caller's alarm() is called: at the first moment between windows that is not before
+  /// `cycle`. A later call replaces an earlier one. kNever: no alarm.
   virtual void set_alarm(Cycle cycle) = 0;
 };
 
-/// Hands everything on to another: for what stands between a mechanism and the machine.
+/// Forwards every call to another Control: a base for classes that stand between a mechanism and the machine.
 class ForwardingControl : public Control {
  public:
   explicit ForwardingControl(Control& inside) : inside_(inside) {}

@@ -5,7 +5,8 @@
 namespace gpumux::policy {
 namespace {
 
-/// Of `blocks` blocks. Equal fractions give equal numbers: a division is rounded correctly.
+/// The dominant share of `blocks` blocks. Equal fractions give equal numbers, because a division is rounded
+/// correctly.
 double dominant_share(const SmAmounts& capacity, const Sharer& sharer, std::uint32_t blocks) {
   double share = 0;
   for (std::size_t r = 0; r < kFairResources; ++r) {
@@ -21,7 +22,7 @@ double dominant_share(const SmAmounts& capacity, const Sharer& sharer, std::uint
 std::optional<std::vector<std::uint32_t>> dominant_resource_fairness(const SmAmounts& capacity,
                                                                      const std::vector<Sharer>& sharers) {
   std::vector<std::uint32_t> blocks(sharers.size(), 0);
-  std::vector<bool> full(sharers.size(), false);  // what does not fit now never will
+  std::vector<bool> full(sharers.size(), false);  // a block that does not fit now never will
   while (true) {
     std::size_t poorest = sharers.size();
     double least = 0;

@@ -1,6 +1,6 @@
 // Even intra-SM sharing: every kernel may use an equal part of each SM's registers, shared memory, threads
-// and block slots; with `shares`, a part in proportion to its application's share.
-// Source: the even split that intra-SM proposals compare with (dai18 section 1, wang17 section 2.3).
+// and block slots. With `shares`, the part is in proportion to the share of the kernel's application. Source:
+// the even split that intra-SM proposals compare with (dai18 section 1, wang17 section 2.3).
 #include <fmt/core.h>
 
 #include "base/error.hpp"
@@ -41,7 +41,7 @@ class Even final : public Policy {
     control.set_dispatch_order(order);
   }
 
-  std::vector<std::uint32_t> shares_;  // by application; empty: equal ones
+  std::vector<std::uint32_t> shares_;  // by application; empty: equal shares
 };
 
 const bool registered_even = register_policy(

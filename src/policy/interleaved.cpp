@@ -1,6 +1,6 @@
-// The interleaved kernel scheduler: every kernel runs on all SMs, each with a number of blocks that it may
-// hold there, worked out again at each launch, exit, and dispatch of a last block. Source: awatramani17
-// sections 5.4 and 5.5.
+// The interleaved kernel scheduler: every kernel runs on all SMs, and each kernel has a limit of blocks per
+// SM. The limits are computed again whenever a kernel arrives, ends, or dispatches its last block. Source:
+// awatramani17 sections 5.4 and 5.5.
 #include "policy/interleaved.hpp"
 
 #include <algorithm>
@@ -53,7 +53,7 @@ std::optional<std::vector<std::uint32_t>> brought_down(const SmAmounts& capacity
     }
     return blocks;
   }
-  // Numbers change where the factor is a quotient n / most[i]: of these the greatest that fits.
+  // The numbers change only at factors n / most[i], so the largest of these factors that fits is the best.
   std::vector<std::uint32_t> best = blocks;
   std::uint64_t best_sum = 0;
   for (const std::uint32_t base : most) {
@@ -74,7 +74,7 @@ std::optional<std::vector<std::uint32_t>> brought_down(const SmAmounts& capacity
 
 std::uint32_t optimal_blocks(const ScalabilityCurve& curve, double gain) {
   std::size_t t = 0;
-  // A run that has not come to the kernel says nothing of it: 0.
+  // A point of 0 has no information: the profile's run did not reach the kernel.
   while (t + 1 < curve.size() && (curve[t] <= 0 || curve[t + 1] >= curve[t] * (1 + gain))) ++t;
   return static_cast<std::uint32_t>(t + 1);
 }
@@ -85,7 +85,7 @@ constexpr std::uint32_t kMostBlocks = 64;
 
 struct InterleavedSettings {
   enum class Split : std::uint8_t { Equal, Optimum, Given } split = Split::Equal;
-  std::vector<std::uint32_t> limits;  // by application, of Split::Given
+  std::vector<std::uint32_t> limits;  // by application, for Split::Given
   double gain = 0.02;
   Crowded crowded = Crowded::Scale;
   bool turns = true;
@@ -115,8 +115,8 @@ class Interleaved final : public Policy {
   void kernel_ended(Control& control, const RunningKernel&) override { divide(control); }
   void kernel_fully_dispatched(Control& control, const RunningKernel&) override { divide(control); }
 
-  /// The partition that was in use for longest; with split=optimum the optima, of each application's first
-  /// kernel, and the curves that they are of.
+  /// Reports the partition that was in use longest. With split=optimum, also the optimum of each
+  /// application's first kernel, and the curves that the optima come from.
   [[nodiscard]] Report report(const Probes& control) const override {
     Report report;
     log_.report(control.now(), report);
@@ -130,7 +130,7 @@ class Interleaved final : public Policy {
   void divide(Control& control) {
     std::vector<RunningKernel> kernels =
         settings_.crowded == Crowded::Age ? control.kernels() : by_application(control.kernels());
-    // What a kernel without blocks to come has on SMs stays there, and asks for nothing.
+    // A kernel without blocks to dispatch keeps its resident blocks, but takes no part in the division.
     std::erase_if(kernels, [this](const RunningKernel& kernel) {
       return settings_.gives_rest && kernel.blocks_dispatched == kernel.blocks_total &&
              kernel.blocks_waiting == 0;
@@ -153,7 +153,7 @@ class Interleaved final : public Policy {
     if (kernels.empty()) return {};
     const SmAmounts capacity = sm_capacity(control.config().sm);
     std::vector<Sharer> all = sharers(control.config(), kernels);
-    if (settings_.split == Split::Given)  // whatever its grid is
+    if (settings_.split == Split::Given)  // the limit counts, whatever the size of the grid
       for (std::size_t i = 0; i < kernels.size(); ++i) all[i].most = kernels[i].max_blocks_per_sm;
     std::vector<std::uint32_t> wanted;
     for (const RunningKernel& kernel : kernels) wanted.push_back(wish(kernel, kernels.size() == 1));

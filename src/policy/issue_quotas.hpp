@@ -1,4 +1,4 @@
-// The quotas of SMK-(P+W).
+// Computes the issue quotas of SMK-(P+W).
 #pragma once
 
 #include <cstdint>
@@ -8,8 +8,8 @@
 
 namespace gpumux::policy {
 
-/// Warp instructions per SM and set, by kernel: round(warp_ipc x period / kernels), at least 1. `warp_ipc` is
-/// what each issues alone, per SM and core cycle.
+/// Quota of each kernel in warp instructions per SM and set: round(warp_ipc x period / kernels), at least 1.
+/// `warp_ipc`: warp instructions per SM and core cycle of each kernel when it runs alone.
 [[nodiscard]] std::vector<std::uint32_t> issue_quotas(const std::vector<double>& warp_ipc, Cycle period);
 
 }  // namespace gpumux::policy

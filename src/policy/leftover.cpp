@@ -1,7 +1,7 @@
-// The left-over policy of GPUs with concurrent kernels: the oldest kernel gets as many blocks as fit on
-// every SM, a later one only what remains.
-// Source: dai18 section 1; awatramani17 sections 2.2.2, 5.3.1 (which has the strict form, 5.5.1: nothing
-// of the second kernel before the first one's last block was dispatched).
+// The left-over policy of GPUs with concurrent kernels: the oldest kernel gets as many blocks as fit on every
+// SM, and later kernels get what remains. In the strict form, no block of a later kernel is dispatched before
+// the last block of the kernel before it. Source: dai18 section 1; awatramani17 sections 2.2.2, 5.3.1 (5.5.1:
+// the strict form).
 #include "base/error.hpp"
 #include "policy/policy.hpp"
 
@@ -19,13 +19,13 @@ class Leftover final : public Policy {
     order(control);
   }
   void kernel_fully_dispatched(Control& control, const RunningKernel&) override { order(control); }
-  // In the strict form the last block of one kernel lets in the next.
+  // In the strict form, the dispatch of a kernel's last block admits the next kernel.
   [[nodiscard]] Needs needs(const View& view) const override {
     return {.dispatch_ends = strict_ && view.kernels().size() > 1, .kernel_ends = false};
   }
 
  private:
-  // In dispatch order an SM takes a block of the oldest kernel whose block fits.
+  // Sets the dispatch order: an SM takes a block of the oldest kernel whose block fits.
   void order(Control& control) const {
     std::vector<KernelSlot> order;
     for (const RunningKernel& kernel : control.kernels()) {

@@ -1,4 +1,4 @@
-// What follows the name of a block scheduler, core or concurrency control: "window=2048/idle=16".
+// Arguments after the name of a block scheduler, core control or concurrency control: "window=2048/idle=16".
 #pragma once
 
 #include <cstdint>
@@ -8,12 +8,13 @@
 
 namespace gpumux::policy {
 
-/// Whole numbers and words by key. All throw UserError that names level, mechanism and key.
+/// Reads whole numbers, real numbers and words by key. Every error is a UserError that names level, mechanism
+/// and key.
 class LevelArguments {
  public:
-  /// `level` and `name`: "blocks", "dyncta".
+  /// Parses `text`. `level` and `name`, such as "blocks" and "dyncta", are for error messages.
   LevelArguments(std::string level, std::string name, const std::string& text);
-  /// "blocks=dyncta", for errors.
+  /// Level and name for error messages: "blocks=dyncta".
   [[nodiscard]] const std::string& where() const { return where_; }
   [[nodiscard]] bool has(const std::string& key) { return find(key) != nullptr; }
   [[nodiscard]] std::uint64_t whole(const std::string& key, std::uint64_t fallback, std::uint64_t least,
@@ -21,7 +22,7 @@ class LevelArguments {
   [[nodiscard]] double real(const std::string& key, double fallback, double least, double most);
   [[nodiscard]] std::string choice(const std::string& key, const std::string& fallback,
                                    const std::vector<std::string>& choices);
-  /// Throws when a key was given that nobody has asked for.
+  /// Throws UserError if a key was given that no call has read.
   void done() const;
 
  private:

@@ -1,4 +1,4 @@
-// The mechanisms of one kind that there are: each file registers its own.
+// The table of all mechanisms of one kind. Each mechanism's file registers itself.
 #pragma once
 
 #include <algorithm>
@@ -11,11 +11,11 @@
 
 namespace gpumux::policy {
 
-/// Sorted by name. `Info` has a name, which no other has, and a file.
+/// A table of mechanisms, sorted by name. `Info` has a unique `name`, and a `file`.
 template <typename Info>
 class MechanismTable {
  public:
-  /// `path`: of the source that registers it.
+  /// Adds an entry. `path`: the source that registers it.
   bool add(Info info, std::string_view path) {
     info.file = path.substr(path.rfind('/') + 1);
     const auto at = place(info.name);
@@ -24,7 +24,7 @@ class MechanismTable {
     return true;
   }
   [[nodiscard]] const std::vector<Info>& all() const { return infos_; }
-  /// nullptr: there is none of this name.
+  /// The entry with this name; nullptr if there is none.
   [[nodiscard]] const Info* find(std::string_view name) const {
     const auto at = place(name);
     return at != infos_.end() && at->name == name ? &*at : nullptr;

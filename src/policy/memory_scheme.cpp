@@ -22,7 +22,7 @@ UserError bad_value(const std::string& scheme, const std::string& key, const std
   return UserError(fmt::format("memory={}: {}='{}' must be {}", scheme, key, value, wanted));
 }
 
-/// "k12" of a scheme whose key by application is "k": 12.
+/// The application in a key of the per-application setting: 12 for "k12" if the setting is "k".
 std::optional<std::uint32_t> application(const MemorySchemeInfo& scheme, const std::string& key) {
   const std::string& prefix = scheme.per_app.key;
   if (prefix.empty() || !key.starts_with(prefix)) return std::nullopt;

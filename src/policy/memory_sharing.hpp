@@ -1,4 +1,4 @@
-// What a memory scheme needs from outside the SMs.
+// The part of a memory scheme outside the SMs.
 #pragma once
 
 #include <array>
@@ -8,8 +8,8 @@
 
 namespace gpumux::policy {
 
-/// Tells the SMs which applications share them, and, with DMIL's global form (dai18 section 3.3.2), all of
-/// them the limits that the monitored one has worked out.
+/// Tells the SMs which applications share them. With DMIL's global form (dai18 section 3.3.2), also gives all
+/// SMs the limits that the monitored SM has computed.
 class MemorySharing final : public Mechanism {
  public:
   explicit MemorySharing(const arch::MemoryScheme& scheme) : scheme_(scheme) {}
@@ -24,7 +24,7 @@ class MemorySharing final : public Mechanism {
   static void share(Control& control);
 
   arch::MemoryScheme scheme_;
-  std::array<std::uint32_t, kMaxApps> limits_{};  // that all SMs have; 0: none yet
+  std::array<std::uint32_t, kMaxApps> limits_{};  // by application, in use on all SMs; 0: none yet
 };
 
 }  // namespace gpumux::policy

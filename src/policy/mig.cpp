@@ -1,6 +1,6 @@
-// Multi-Instance GPU: each application has an instance of its own, so many of seven compute slices with the
-// memory slices, of eight, that NVIDIA's profiles give them: SMs, L2 slices and DRAM channels that nobody
-// else uses. Source: NVIDIA Multi-Instance GPU User Guide (profiles 1g, 2g, 3g, 4g, 7g of the A100).
+// Multi-Instance GPU: each application has an instance with SMs, L2 slices and DRAM channels of its own. An
+// instance is a number of the seven compute slices, with the memory slices (of eight) that NVIDIA's profile
+// gives it. Source: NVIDIA Multi-Instance GPU User Guide (profiles 1g, 2g, 3g, 4g, 7g of the A100).
 #include <fmt/core.h>
 
 #include <array>
@@ -13,7 +13,7 @@ namespace {
 
 constexpr std::uint32_t kComputeSlices = 7;
 constexpr std::uint32_t kMemorySlices = 8;
-/// Of a profile, by its compute slices; 0: there is no such profile.
+/// Memory slices of a profile, by its compute slices; 0: there is no such profile.
 constexpr std::array<std::uint32_t, kComputeSlices + 1> kMemoryOf = {0, 1, 2, 4, 4, 0, 0, 8};
 
 class Mig final : public Policy {
@@ -73,7 +73,7 @@ class Mig final : public Policy {
   void kernel_ended(Control& control, const RunningKernel&) override { serve(control); }
 
  private:
-  /// As given, or the same for each application, as much as there is.
+  /// Compute slices of each application: as given, or the same for all, as many as possible.
   [[nodiscard]] std::vector<std::uint32_t> slices(std::size_t apps) const {
     if (!slices_.empty()) return slices_;
     return std::vector<std::uint32_t>(apps, apps == 1 ? 7 : apps == 2 ? 3 : apps == 3 ? 2 : 1);
@@ -89,8 +89,8 @@ class Mig final : public Policy {
     control.set_dispatch_order(order);
   }
 
-  std::vector<std::uint32_t> slices_;              // compute slices by application; empty: none was given
-  mutable std::vector<arch::Instance> instances_;  // those that the machine has been divided into
+  std::vector<std::uint32_t> slices_;              // compute slices by application; empty: not given
+  mutable std::vector<arch::Instance> instances_;  // the machine's division
 };
 
 const bool registered_mig = register_policy(

@@ -1,6 +1,7 @@
-// Shares of the SMs as NVIDIA's Multi-Process Service gives them (active thread percentage): each application
-// uses so many per cent of the SMs and no more, nothing is preempted, and memory is shared by all. Each has
-// SMs of its own here, in the order of applications, so percentages may not come to more than 100.
+// Shares of the SMs as in NVIDIA's Multi-Process Service (active thread percentage): each application uses at
+// most a percentage of the SMs, no block is preempted, and all applications share memory. Here each
+// percentage stands for SMs that no other application uses, in the order of applications, so percentages add
+// up to at most 100.
 #include <fmt/core.h>
 
 #include <algorithm>
@@ -47,7 +48,7 @@ class Mps final : public Policy {
   void kernel_ended(Control& control, const RunningKernel&) override { serve(control); }
 
  private:
-  /// SMs below this one belong to applications before `app`; rounded down, so that they are no more than all.
+  /// The first SM of `app`. Rounded down, so that the applications together never exceed all SMs.
   [[nodiscard]] std::uint32_t first_sm(const arch::MachineConfig& config, std::size_t app) const {
     std::uint32_t percent = 0;
     for (std::size_t i = 0; i < app; ++i) percent += percent_[i];
@@ -66,7 +67,7 @@ class Mps final : public Policy {
     control.set_dispatch_order(order);
   }
 
-  std::vector<std::uint32_t> percent_;  // by application; empty: each may use all
+  std::vector<std::uint32_t> percent_;  // by application; empty: each may use all SMs
 };
 
 const bool registered_mps = register_policy(

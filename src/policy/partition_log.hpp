@@ -1,4 +1,4 @@
-// Which partitions of the SMs a policy has used, and for how long.
+// The partitions of the SMs that a policy has used, and for how long.
 #pragma once
 
 #include <optional>
@@ -15,7 +15,7 @@ struct Partition {
     AppId app = 0;
     std::string kernel;
     std::uint32_t blocks = 0;  // per SM
-    double normalized = 0;     // predicted, of its performance alone; 0: no prediction
+    double normalized = 0;     // predicted fraction of its isolated performance; 0: no prediction
     bool operator==(const Part&) const = default;
   };
   std::vector<Part> parts;
@@ -24,12 +24,12 @@ struct Partition {
 
 class PartitionLog {
  public:
-  /// In use from now on; an empty one: none is.
+  /// Records that `partition` is in use from cycle `now` on; an empty partition: none is.
   void use(Cycle now, Partition partition);
-  /// The one that was in use for longest, of those with the most kernels:
-  ///   per application `blocks_per_sm` (of its first kernel) and, where it was predicted,
-  ///   `predicted_normalized_ipc`; of the run `theoretical_weighted_speedup`, `partition_cycles`, and the
-  ///   number of different `partitions`.
+  /// Reports the partition with the most kernels; among equals, the one that was in use longest. Numbers per
+  /// application: `blocks_per_sm` (of its first kernel) and, if predicted, `predicted_normalized_ipc`.
+  /// Numbers of the run: `partition_cycles`, the number of different `partitions` and, if predicted,
+  /// `theoretical_weighted_speedup`.
   void report(Cycle now, Report& to) const;
 
  private:

@@ -1,7 +1,7 @@
-// Priorities: kernels of the application with the highest priority get as many SMs as they need, those of the
-// next what remains, and so on; kernels of equal priority divide theirs as Smart Even does. SMs are taken
-// from blocks of lower priority by preemption. Source: the priority queues that chimera15 section 3.1 refers
-// to (Tanasic et al., ISCA 2014).
+// Priorities: kernels of the application with the highest priority get as many SMs as they need, kernels of
+// the next priority get what remains, and so on. Kernels of equal priority divide their SMs as in Smart Even.
+// SMs are taken from blocks of lower priority by preemption. Source: the priority queues that chimera15
+// section 3.1 refers to (Tanasic et al., ISCA 2014).
 #include <fmt/core.h>
 
 #include <algorithm>
@@ -36,7 +36,8 @@ class Priority final : public NeedDrivenPolicy {
   }
 
  private:
-  /// Of applications without `levels`, the first on the command line has the highest.
+  /// Priority of the application. Without `levels`, the first application on the command line has the
+  /// highest.
   [[nodiscard]] std::uint32_t level(AppId app) const {
     return levels_.empty() ? kHighest - app : levels_[app];
   }
@@ -62,7 +63,7 @@ class Priority final : public NeedDrivenPolicy {
       const std::vector<std::uint32_t> division = divide_sms(same, left, true);
       for (std::size_t k = 0; k < of_level.size(); ++k) {
         shares[of_level[k]] = std::min(division[k], std::max(needed_sms(same[k]), 1U));
-        if (is_torn(same[k], shares[of_level[k]])) shares[of_level[k]] = 0;  // all of its blocks or none
+        if (is_torn(same[k], shares[of_level[k]])) shares[of_level[k]] = 0;  // a grid gets all or nothing
         left -= shares[of_level[k]];
       }
     }

@@ -1,4 +1,4 @@
-// Scalability curves of kernels from profiles of their applications alone, and what a policy tells of them.
+// Scalability curves of kernels, from profiles of their applications alone, and their report.
 #pragma once
 
 #include <map>
@@ -11,9 +11,9 @@ namespace gpumux::policy {
 
 class ProfiledCurves {
  public:
-  /// By AppId.
+  /// Sets the profiles, by AppId.
   void use(const std::vector<AppProfile>& profiles) { profiles_ = profiles; }
-  /// Thread instructions per cycle and SM.
+  /// The scalability curve of the kernel, in thread instructions per cycle and SM.
   [[nodiscard]] const ScalabilityCurve& of(const RunningKernel& kernel) {
     const auto [curve, is_new] = used_.try_emplace(curve_key(kernel));
     if (is_new) {
@@ -22,7 +22,7 @@ class ProfiledCurves {
     }
     return curve->second;
   }
-  /// Those that were asked for, as `ipc_per_sm`.
+  /// Adds the curves that of() has returned to the report, as `ipc_per_sm`.
   void report(Report& to) const {
     for (const auto& [key, curve] : used_) {
       Report::Curve& told = to.curves.emplace_back(Report::Curve{"ipc_per_sm", key.first, key.second, {}});

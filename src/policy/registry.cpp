@@ -17,8 +17,8 @@ MechanismTable<PolicyInfo>& policy_table() {
   return policies;
 }
 
-/// Of what stands alone for a policy: names with the level that they are chosen at. Those that `memory=`
-/// chooses are not among them, since their settings follow a comma.
+/// A name that may stand alone in place of a policy, with the level that it belongs to. Memory schemes are
+/// not among them, because their settings follow a comma.
 struct LoneName {
   std::string name;
   const char* level;
@@ -37,7 +37,8 @@ std::vector<LoneName> lone_names() {
 const PolicyInfo& find(const std::string& name) {
   if (const PolicyInfo* info = policy_table().find(name)) return *info;
   std::vector<std::string> known = policy_table().names();
-  // Of the names joined with a memory scheme, the one that is meant, if any: there are many.
+  // There are many names of a policy joined with a memory scheme, so only the one closest to `name` is
+  // suggested.
   std::vector<std::string> joined;
   for (const PolicyInfo& info : policy_table().all())
     for (const MemorySchemeInfo& scheme : memory_schemes()) joined.push_back(info.name + "-" + scheme.name);
@@ -52,8 +53,8 @@ const PolicyInfo& find(const std::string& name) {
   throw UserError(unknown_choice("policy", name, known));
 }
 
-/// "ws-smil" is ws with memory=smil, unless a policy has the whole name. Of several schemes that end the name
-/// the longest is meant.
+/// Splits a joined name: "ws-smil" is ws with memory=smil, unless a policy has the whole name. If several
+/// schemes end the name, the longest applies.
 void split_joined_name(PolicyChoice& choice) {
   const std::string name = choice.name;
   const auto is_policy = [](const std::string& text) { return policy_table().find(text) != nullptr; };
@@ -68,7 +69,8 @@ void split_joined_name(PolicyChoice& choice) {
   }
 }
 
-/// "cm-bal:2" is concurrency=cm-bal:2, "dyncta" blocks=dyncta, beside the usual policy.
+/// Adds the level to a name that stands alone: "cm-bal:2" becomes concurrency=cm-bal:2, "dyncta" becomes
+/// blocks=dyncta.
 void name_level(std::string& first_part) {
   const std::string name(trim(std::string_view(first_part).substr(0, first_part.find(':'))));
   if (policy_table().find(name) != nullptr) return;
@@ -90,7 +92,7 @@ bool is_level(std::string_view key) {
                      [&](const char* level) { return trim(key) == level; });
 }
 
-/// `bare`: the key of a value without one; empty: there is none.
+/// Splits "key=value". `bare`: the key of a value without `key=`; empty: such a value is an error.
 std::pair<std::string, std::string> key_and_value(const std::string& part, const std::string& bare) {
   const std::size_t equals = part.find('=');
   if (equals == std::string::npos) {
@@ -113,7 +115,7 @@ PolicyChoice parse_choice(std::string_view text) {
   choice.text = std::string(text);
   std::vector<std::string> parts = split(text, ',');
   name_level(parts[0]);
-  // "name:key=value" begins the settings; later parts are settings too, or levels.
+  // The first part may be "name:key=value"; later parts are settings or levels.
   const bool levels_alone = is_level(parts[0].substr(0, parts[0].find('=')));
   const std::size_t colon = levels_alone ? std::string::npos : parts[0].find(':');
   choice.name = levels_alone ? kUsualPolicy : trim(parts[0].substr(0, colon));

@@ -1,4 +1,4 @@
-// Performance of a kernel by its blocks on an SM.
+// Scalability curves: performance of a kernel by its number of blocks on an SM.
 #pragma once
 
 #include <string>
@@ -12,7 +12,7 @@ namespace gpumux::policy {
 /// Performance with 1, 2, 3... resident blocks per SM, in any unit; at least one point, none negative.
 using ScalabilityCurve = std::vector<double>;
 
-/// Application and kernel: under this name curves are remembered.
+/// The key of a kernel's curve: application and kernel name.
 using CurveKey = std::pair<AppId, std::string>;
 [[nodiscard]] inline CurveKey curve_key(const RunningKernel& kernel) { return {kernel.app, kernel.name}; }
 

@@ -1,5 +1,5 @@
-// Sequential sharing: one kernel launch at a time, first come, first served; the GPU as it was before it
-// could run kernels of several applications at once.
+// Sequential sharing: one kernel launch at a time, first come, first served, as on GPUs that cannot run
+// kernels of several applications at once.
 #include "policy/policy.hpp"
 
 namespace gpumux::policy {

@@ -1,4 +1,4 @@
-// Values of a policy's settings.
+// Reads values of a policy's settings.
 #pragma once
 
 #include <cstdint>
@@ -11,7 +11,7 @@
 
 namespace gpumux::policy {
 
-/// Reads settings of one policy. All throw UserError that names policy, key and range.
+/// Reads settings of one policy. Every error is a UserError that names policy, key and range.
 class SettingReader {
  public:
   SettingReader(std::string policy, const Settings& settings)
@@ -25,7 +25,8 @@ class SettingReader {
   [[nodiscard]] std::string choice(const std::string& key, const std::string& fallback,
                                    const std::vector<std::string>& choices) const;
   [[nodiscard]] arch::Duration duration(const std::string& key, const arch::Duration& fallback) const;
-  /// "3/1": one whole number per application, in their order; empty when the key is not given.
+  /// Whole numbers "3/1", one per application in their order, each from 1 to `most`; empty if the key is not
+  /// given.
   [[nodiscard]] std::vector<std::uint32_t> parts(const std::string& key, std::uint32_t most) const;
   [[noreturn]] void fail(const std::string& key, std::string_view what) const;
 
@@ -34,7 +35,7 @@ class SettingReader {
   const Settings& settings_;
 };
 
-/// Settings of every policy that wants profiles: `profile_cycles` and `profile`, and their descriptions.
+/// The profile request in the settings `profile_cycles` and `profile`, which every policy with profiles has.
 [[nodiscard]] ProfileRequest profile_request(const SettingReader& read, ProfileRequest::Depth depth);
 [[nodiscard]] std::vector<std::pair<std::string, std::string>> with_profile_settings(
     std::vector<std::pair<std::string, std::string>> settings);

@@ -1,4 +1,4 @@
-// What the static and the dynamic Warped-Slicer have in common: from scalability curves to blocks per SM.
+// The part that the static and the dynamic Warped-Slicer share: from scalability curves to blocks per SM.
 #pragma once
 
 #include <map>
@@ -17,8 +17,8 @@ class Slicer {
  public:
   struct Options {
     Normalize normalize = Normalize::Maximum;
-    /// A kernel that would lose more than this share of its performance alone makes all fall back to spatial
-    /// sharing.
+    /// If a kernel would lose more than this fraction of its performance alone, all kernels fall back to
+    /// spatial sharing.
     std::optional<double> fallback;
   };
   [[nodiscard]] static Options read(const SettingReader& read);
@@ -26,11 +26,12 @@ class Slicer {
 
   Slicer(std::string policy, Options options) : policy_(std::move(policy)), options_(options) {}
 
-  /// Kernels in order of their applications, at least two. Throws UserError when they do not fit an SM
-  /// together.
+  /// Divides the SMs among at least two kernels, in order of their applications. Throws UserError if one
+  /// block of each does not fit an SM.
   void divide(Control& control, const std::vector<RunningKernel>& kernels,
               const std::vector<ScalabilityCurve>& curves);
-  /// No partition is in use: one kernel has the machine, none runs, or they are being profiled.
+  /// Records that no partition is in use: one kernel has the machine, none runs, or the kernels are being
+  /// profiled.
   void stop(const Control& control) { log_.use(control.now(), {}); }
   void report(const Probes& control, Report& to) const;
 
@@ -41,8 +42,8 @@ class Slicer {
   std::uint64_t fallbacks_ = 0;
 };
 
-/// One kernel per SM: the SMs in as equal parts as they divide into, the first kernels getting more; with
-/// more kernels than SMs the last ones get none.
+/// Gives each SM to one kernel. All kernels get the same number of SMs, or the first kernels one more; with
+/// more kernels than SMs, the last kernels get none.
 void divide_sms(Control& control, const std::vector<RunningKernel>& kernels);
 
 }  // namespace gpumux::policy

@@ -35,7 +35,7 @@ SamplePlan plan_one_round(std::uint32_t sms, const std::vector<std::uint32_t>& m
       if (part == 1) {
         blocks = last;
       } else if (part < last) {
-        // Rounded to nearest: n of part - 1 steps from 1 to last.
+        // n-th of part - 1 steps from 1 to last, rounded to nearest.
         blocks = 1 + (2 * n * (last - 1) + part - 1) / (2 * (part - 1));
       }
       plan[0].push_back({kernel, blocks});

@@ -49,7 +49,7 @@ std::vector<std::uint32_t> divide_evenly(const std::vector<RunningKernel>& kerne
 std::vector<std::uint32_t> divide_sms(const std::vector<RunningKernel>& kernels, std::uint32_t sms,
                                       bool smart) {
   std::vector<std::uint32_t> share = divide_evenly(kernels, sms, smart);
-  // The grid that is treated apart, and what it has: all that it needs, or nothing.
+  // The cooperative grid that is treated separately, and its SMs: all that it needs, or none.
   std::size_t grid = kernels.size();
   std::uint32_t its = 0;
   for (std::size_t i = 0; i < kernels.size(); ++i) {

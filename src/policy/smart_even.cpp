@@ -1,6 +1,6 @@
-// Smart Even with preemption: SMs are divided evenly among the kernels, those that need fewer take fewer, and
-// an SM that changes hands is taken from its blocks by context switch, draining, flushing, or what costs
-// least of these. Source: chimera15 sections 3 and 4.
+// Smart Even with preemption: SMs are divided evenly among kernels, except that a kernel takes no more than
+// it needs. An SM that changes hands is taken from its blocks by context switch, draining, flushing, or the
+// cheapest of these. Source: chimera15 sections 3 and 4.
 #include "policy/preemption/preemptive_policy.hpp"
 #include "policy/sm_division.hpp"
 

@@ -9,8 +9,8 @@
 
 namespace gpumux::policy {
 
-/// SMK-P: the caps of dominant resource fairness on every SM, worked out again whenever a kernel arrives or
-/// ends. Source: dai18 sections 1 and 4.
+/// SMK-P: the block limits of dominant resource fairness on every SM, computed again whenever a kernel
+/// arrives or ends. Source: dai18 sections 1 and 4.
 class SmkPartition : public Policy {
  public:
   explicit SmkPartition(std::string name) : name_(std::move(name)) {}
@@ -19,7 +19,7 @@ class SmkPartition : public Policy {
   [[nodiscard]] Report report(const Probes& control) const override;
 
  protected:
-  /// The kernels in order of their applications share the SMs from now on.
+  /// Called when the kernels, in order of their applications, have been given new limits.
   virtual void divided(Control&, const std::vector<RunningKernel>&) {}
 
  private:

@@ -1,7 +1,7 @@
-// SMK-(P+W): SMK-P, and on every SM a quota of warp instructions per kernel, in proportion to what each
-// issues alone: a kernel that has used up its quota waits until all have. Source: dai18 section 4. The
-// formula of the quotas is not in the paper: quota = IPC alone per SM x period / kernels, at least 1, so that
-// all make the same progress relative to running alone.
+// SMK-(P+W): SMK-P, with a quota of warp instructions per kernel on every SM. The quota is in proportion to
+// the kernel's isolated IPC; a kernel that has used its quota waits until all have. Source: dai18 section 4.
+// The formula of the quotas is ours, so that all make the same progress relative to running alone: quota =
+// isolated IPC per SM x period / kernels, at least 1.
 #include <algorithm>
 #include <cmath>
 
@@ -37,7 +37,8 @@ class SmkQuotas final : public SmkPartition {
   }
 
  private:
-  // A kernel alone needs no quota: it would be given the next set the moment it has used up one.
+  // Sets the quotas. A single kernel gets none, because it would get the next set at the moment it used up
+  // one.
   void divided(Control& control, const std::vector<RunningKernel>& kernels) override {
     std::vector<double> ipc;
     for (const RunningKernel& kernel : kernels)
@@ -49,7 +50,7 @@ class SmkQuotas final : public SmkPartition {
       for (std::uint32_t sm = 0; sm < control.config().sms; ++sm)
         control.sm(sm).set_issue_budget(kernels[i].slot, budget);
     }
-    // Of the first division among the most kernels.
+    // The report has the quotas of the first division among the most kernels.
     if (kernels.size() <= std::max<std::size_t>(most_kernels_, 1)) return;
     most_kernels_ = kernels.size();
     reported_.clear();

@@ -1,7 +1,7 @@
-// Spatial multitasking: the SMs are divided evenly among the kernels. Smart Even (the default): a kernel that
-// needs fewer SMs than its share (a small grid, or the end of one) gives the rest to the others. With `sms`,
-// each application has so many SMs of its own, which its kernels divide evenly. Source: chimera15 section 4;
-// dai18 section 1 ("Spatial", which is the plain division).
+// Spatial multitasking: the SMs are divided evenly among the kernels. With Smart Even (the default), a kernel
+// that needs fewer SMs than its share (a small grid, or the end of a grid) gives the rest to the others. With
+// `sms`, each application has this many SMs of its own, which its kernels divide evenly. Source: chimera15
+// section 4; dai18 section 1 ("Spatial", the plain division).
 #include <fmt/core.h>
 
 #include <algorithm>
@@ -39,7 +39,7 @@ class Spatial final : public Policy {
   }
   void kernel_arrived(Control& control, const RunningKernel&) override { divide(control); }
   void kernel_ended(Control& control, const RunningKernel&) override { divide(control); }
-  // Near the end of a grid its need drops; the check costs a few comparisons per ended block.
+  // Near the end of a grid the kernel needs fewer SMs; the check costs a few comparisons per ended block.
   void block_ended(Control& control, const RunningKernel& kernel, SmId) override {
     if (kernel.blocks_done < kernel.blocks_total && needed_sms(kernel) < owned_[kernel.slot]) divide(control);
   }
@@ -48,7 +48,7 @@ class Spatial final : public Policy {
   }
 
  private:
-  // The SMs of each application among its kernels, the oldest first where they do not divide.
+  // Divides the SMs of each application among its kernels. The oldest kernels get the remainder.
   [[nodiscard]] std::vector<std::uint32_t> own_shares(const std::vector<RunningKernel>& kernels) const {
     std::vector<std::uint32_t> share(kernels.size(), 0);
     for (std::size_t app = 0; app < of_apps_.size(); ++app) {
@@ -65,9 +65,10 @@ class Spatial final : public Policy {
     return share;
   }
 
-  // SMs keep their kernel where they can, so that a new division moves as few of them as possible; a kernel
-  // that has to give some away keeps those with the most of its blocks, so that little has to drain. (When a
-  // kernel ends and its application launches the next at once, the other one has not spread yet.)
+  // Assigns SMs to kernels by a new division. SMs keep their kernel where possible, so that few SMs change
+  // hands. A kernel that has to give SMs away keeps the SMs with the most of its blocks, so that little has
+  // to drain. (When a kernel ends and its application launches the next at once, the other kernel has not
+  // spread yet.)
   void divide(Control& control) {
     const std::vector<RunningKernel>& kernels = control.kernels();
     const std::uint32_t sms = control.config().sms;
@@ -86,7 +87,7 @@ class Spatial final : public Policy {
                  ? 0
                  : control.sm(sm).resident_blocks(static_cast<KernelSlot>(owner_[sm]));
     };
-    std::vector<std::pair<std::uint32_t, std::uint32_t>> fullest;  // blocks, SM
+    std::vector<std::pair<std::uint32_t, std::uint32_t>> fullest;  // resident blocks, SM
     for (std::uint32_t sm = 0; sm < sms; ++sm) fullest.emplace_back(resident(sm), sm);
     std::stable_sort(fullest.begin(), fullest.end(),
                      [](const auto& a, const auto& b) { return a.first > b.first; });

@@ -1,11 +1,10 @@
-// Time slices: one application at a time has all SMs, for a slice each in turn. SMs are taken from its blocks
-// by context switch, draining, flushing, or what costs least of these; its own kernels divide them evenly.
-// This is what drivers do between processes that do not share a GPU by MPS; chimera15 section 2.2 has the
-// techniques.
-//
-// A slice begins when its application has all SMs, and lasts longer by what contexts take to come back, by
-// the estimate and as long as one has not, so that a slice that is short beside them is no slice without
-// progress.
+// Time slices: all SMs serve one application at a time, in turn, for one slice each. SMs are taken from the
+// application's blocks by context switch, draining, flushing, or the cheapest of these; the application's
+// kernels divide the SMs evenly. Drivers share a GPU this way between processes that do not use MPS. Source
+// of the techniques: chimera15 section 2.2.
+// A slice starts when its application has all SMs. The slice is extended by the estimated time to restore
+// contexts, and again while a block still waits for its context. Otherwise, a slice that is short compared
+// with the restores would make no progress.
 #include <algorithm>
 #include <bit>
 
@@ -21,7 +20,8 @@ class TimeSlice final : public PreemptivePolicy {
       : PreemptivePolicy(std::move(settings)), slice_(std::move(slice)) {}
 
   [[nodiscard]] bool waits_behind(AppId later, AppId grid) const override { return later == grid; }
-  /// A round of all applications that have a kernel, with what contexts take: about as long again.
+  /// Two rounds of all applications that have a kernel: one of slices, and about as long again for moving
+  /// contexts.
   [[nodiscard]] Cycle longest_wait(const View& view) const override {
     std::uint32_t apps = 0;
     for (const RunningKernel& kernel : view.kernels()) apps |= std::uint32_t{1} << kernel.app;
@@ -62,7 +62,7 @@ class TimeSlice final : public PreemptivePolicy {
     set_turn(control.now() + slice_.cycles(control.config()) + static_cast<Cycle>(restore));
     set_alarm(control);
   }
-  /// A block that is there has yet to get its context: nothing of the slice has been its.
+  /// True if a resident block still waits for its context: such a block has had nothing of the slice yet.
   static bool restores(const Control& control) {
     for (std::uint32_t sm = 0; sm < control.config().sms; ++sm)
       for (const arch::ResidentBlock& block : control.sm(sm).blocks())
@@ -79,7 +79,7 @@ class TimeSlice final : public PreemptivePolicy {
     begins_ = true;
     set_turn(kNever);
   }
-  /// The application behind the one that runs, of those that have a kernel, in the order of the command line.
+  /// Selects the next application with a kernel after the running one, in the order of the command line.
   void next(Control& control) {
     const AppId last = running_.value_or(0);
     running_.reset();
@@ -109,7 +109,7 @@ class TimeSlice final : public PreemptivePolicy {
 
   arch::Duration slice_;
   std::optional<AppId> running_;
-  bool begins_ = false;  // its slice has not begun
+  bool begins_ = false;  // the slice has not started
   std::uint64_t slices_ = 0;
 };
 

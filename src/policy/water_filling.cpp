@@ -7,7 +7,7 @@
 namespace gpumux::policy {
 namespace {
 
-/// A kernel on its way along its curve.
+/// The position of a kernel on its curve.
 struct Walker {
   struct Point {
     std::uint32_t blocks;
@@ -23,7 +23,7 @@ struct Walker {
     const auto end = curve.begin() + static_cast<std::ptrdiff_t>(usable);
     const double whole =
         normalize == Normalize::Maximum ? *std::max_element(curve.begin(), end) : curve[usable - 1];
-    // A kernel that never got anywhere cannot be helped by more blocks.
+    // More blocks cannot help a kernel that never made progress.
     const auto part = [whole](double value) { return whole > 0 ? value / whole : 1.0; };
     points.push_back({1, part(curve[0])});
     for (std::size_t t = 1; t < usable; ++t) {

@@ -1,7 +1,7 @@
-// Warped-Slicer, dynamic: when a kernel arrives that is not known, the running kernels are profiled side by
-// side, each SM with another number of blocks of one of them; then all SMs go to the sweet spot of the
-// curves. Source: dai18 section 2.5, which names the parts; warm-up, window and the formula of the scaling
-// factor are those of Warped-Slicer, by settings.
+// Warped-Slicer, dynamic: when an unknown kernel arrives, the running kernels are profiled side by side, each
+// SM with a different number of blocks of one kernel. Then all SMs are divided at the sweet spot of the
+// curves. Source: dai18 section 2.5, which names the parts. The defaults of warm-up, window and scaling
+// factor are those of Warped-Slicer.
 #include <algorithm>
 #include <set>
 
@@ -18,7 +18,7 @@ struct DynamicOptions {
   double weight = 1;
   bool all_points = true;
   bool always = false;
-  bool lsu_stall = true;  // what counts as stalled on memory
+  bool lsu_stall = true;  // stalls on memory: true: of the load/store unit; false: of schedulers
   Slicer::Options slicer;
 };
 
@@ -39,7 +39,7 @@ class DynamicSlicer final : public Policy {
       change(control, false);
       return;
     }
-    // Its application may launch it again at once: then the profile goes on.
+    // The application may launch the same kernel again at once. In that case the profile continues.
     Member& member = member_of(kernel.slot);
     gather(control, member);
     member.present = false;
@@ -61,7 +61,7 @@ class DynamicSlicer final : public Policy {
     }
   }
 
-  /// While it profiles, SMs serve the kernel alone that they sample.
+  /// The length of a profile: in a profile, each SM serves only the kernel that it samples.
   [[nodiscard]] Cycle longest_wait(const View&) const override {
     if (phase_ == Phase::Settled) return 0;
     return plan_.size() * ((options_.patience + Cycle{1}) * options_.warmup + options_.window);
@@ -94,19 +94,19 @@ class DynamicSlicer final : public Policy {
     std::uint32_t most = 0;
     SampledCurve curve;
   };
-  /// What an SM has done since the phase began.
+  /// Progress of the sampled kernel on an SM in this phase.
   struct Progress {
-    // Of launches that have ended, and of this launch before the phase: thread instructions issued, cycles of
-    // the load/store unit's stalls.
+    // `instructions`: thread instructions of launches that ended in this phase; `stalls`: their cycles of LSU
+    // stalls. `..._before`: the counters of the present launch at the start of the phase.
     std::uint64_t instructions = 0, instructions_before = 0;
     std::uint64_t stalls = 0, stalls_before = 0;
-    arch::SchedulerCounters schedulers;  // at the begin of the phase
-    std::uint32_t resident = 0;          // blocks of the kernel,
-    bool clean = true;                   // and none of others, then
+    arch::SchedulerCounters schedulers;  // at the start of the phase
+    std::uint32_t resident = 0;          // blocks of the kernel at that time
+    bool clean = true;                   // no blocks of other kernels at that time
   };
 
-  /// The set of kernels has changed. Samples that an unfinished profile has so far are kept where they must
-  /// be: of a kernel that has ended, and of one that would be profiled for ever.
+  /// Starts a profile or divides the SMs, after the set of kernels has changed. Samples of an unfinished
+  /// profile are kept for kernels that have ended, and for kernels that would otherwise be profiled forever.
   void change(Control& control, bool profile_all) {
     if (phase_ != Phase::Settled) abandon(control);
     const std::vector<RunningKernel> kernels = by_application(control.kernels());
@@ -156,7 +156,7 @@ class DynamicSlicer final : public Policy {
     begin_phase(control, Phase::WarmUp, options_.warmup);
   }
 
-  /// Gives each SM its point of this round.
+  /// Gives each SM its sample point of this round.
   void place(Control& control) {
     std::vector<RunningKernel> kernels;
     for (const Member& member : members_)
@@ -199,7 +199,7 @@ class DynamicSlicer final : public Policy {
     const std::vector<SamplePoint>& points = plan_[round_];
     for (std::uint32_t sm = 0; sm < points.size() && waited_ < options_.patience; ++sm) {
       if (is_clean(control, sm, members_[points[sm].kernel].kernel.slot)) continue;
-      ++waited_;  // blocks from before still run there
+      ++waited_;  // blocks of other kernels still run there
       begin_phase(control, Phase::WarmUp, options_.warmup);
       return;
     }
@@ -217,7 +217,7 @@ class DynamicSlicer final : public Policy {
     divide(control, by_application(control.kernels()));
   }
 
-  /// The samples of this phase so far become points of the members' curves.
+  /// Adds the samples of this phase so far to the curves of the members.
   void take_samples(Control& control) {
     const Cycle cycles = control.now() - phase_begin_;
     if (cycles == 0) return;
@@ -238,7 +238,8 @@ class DynamicSlicer final : public Policy {
       } else if (resident == 0 && instructions > 0) {
         resident = points[s].blocks;
       }
-      // A block may just have made room for the next: the greater number counts. None: the grid has no more.
+      // The larger number of blocks counts, because a block may just have made room for the next. No block:
+      // the grid has no more.
       if (!progress.clean || resident == 0) continue;
       arch::SchedulerCounters schedulers = control.sm(s).scheduler_counters();
       schedulers.subtract(progress.schedulers);
@@ -256,7 +257,8 @@ class DynamicSlicer final : public Policy {
     }
   }
 
-  /// Scheduler cycles in which no warp could issue because of memory: its data or its pipeline.
+  /// The fraction of scheduler cycles in which no warp could issue because of memory: its data or its
+  /// pipeline.
   static double memory_stall(const arch::SchedulerCounters& c) {
     std::uint64_t all = 0;
 #define GPUMUX_FIELD(field, unit, description) all += c.field;
@@ -274,8 +276,8 @@ class DynamicSlicer final : public Policy {
     control.set_alarm(kNever);
   }
 
-  /// A measurement that was cut short is one; what was done in a warm-up counts only for kernels whose
-  /// profiles are cut short again and again.
+  /// Ends an unfinished profile. Samples of an interrupted measurement count. Samples of a warm-up count only
+  /// if a kernel's profiles have been interrupted kMostAttempts times.
   void abandon(Control& control) {
     constexpr std::uint32_t kMostAttempts = 4;
     const bool measured = phase_ == Phase::Window;
@@ -291,7 +293,7 @@ class DynamicSlicer final : public Policy {
     settle(control);
   }
 
-  /// A launch has ended: what it did in this phase.
+  /// Adds what an ended launch did in this phase to the progress of its SMs.
   void gather(const Control& control, const Member& member) {
     const std::vector<SamplePoint>& points = plan_[round_];
     for (std::uint32_t sm = 0; sm < points.size(); ++sm) {
@@ -305,7 +307,8 @@ class DynamicSlicer final : public Policy {
     }
   }
 
-  /// True when it is the next launch of a kernel in the profile that has just ended.
+  /// True if `kernel` is the next launch of a kernel in the profile whose launch has just ended; it then
+  /// takes its place.
   bool come_back(Control& control, const RunningKernel& kernel) {
     for (Member& member : members_) {
       if (member.present || curve_key(member.kernel) != curve_key(kernel)) continue;
@@ -329,7 +332,7 @@ class DynamicSlicer final : public Policy {
   std::uint64_t profiles_ = 0;
   Cycle profile_cycles_ = 0;
 
-  // The profile that is going on.
+  // The profile in progress.
   Phase phase_ = Phase::Settled;
   std::vector<Member> members_;
   SamplePlan plan_;

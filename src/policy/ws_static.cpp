@@ -1,5 +1,5 @@
-// Warped-Slicer, static: the sweet spot on scalability curves that each application's kernels show alone.
-// Source: dai18 section 2.5.
+// Warped-Slicer, static: the sweet spot on scalability curves from isolated runs of each application. Source:
+// dai18 section 2.5.
 #include "policy/profiled_curves.hpp"
 #include "policy/slicer.hpp"
 

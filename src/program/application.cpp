@@ -18,7 +18,7 @@
 namespace gpumux::program {
 namespace {
 
-/// The signal that has ended a program; 0: none.
+/// The signal that ended a program, or 0.
 int ending_signal(int status, bool in_shell) {
   if (WIFSIGNALED(status)) return WTERMSIG(status);
   constexpr int kOfShells = 128, kSignals = 64;
@@ -26,7 +26,7 @@ int ending_signal(int status, bool in_shell) {
   return in_shell && code > kOfShells && code <= kOfShells + kSignals ? code - kOfShells : 0;
 }
 
-/// Shows a process to others as long as it lives.
+/// Sets a pointer to a process for the lifetime of this object.
 class Shown {
  public:
   Shown(const Process*& to, const Process& process) : to_(to) { to = &process; }
@@ -44,7 +44,7 @@ class ProgramApplication final : public runtime::Application {
       : program_(std::move(program)), heard_(heard) {}
 
   [[nodiscard]] int memory_file() override {
-    memory_ = std::make_unique<MemoryFile>();  // zeros, as a device that nobody has used
+    memory_ = std::make_unique<MemoryFile>();  // zeros, like the memory of an unused device
     return memory_->descriptor();
   }
   [[nodiscard]] bool writes_while_it_waits() const override {
@@ -76,7 +76,8 @@ class ProgramApplication final : public runtime::Application {
         server.answer();
         continue;
       }
-      // Work that was under way ends with it, as on a GPU; one that ends in order has waited for its work.
+      // Work in progress ends with the process, as on a GPU. A process that ends normally has waited for its
+      // work.
       server.ended();
       host.end_work();
       co_await host.synchronize();
@@ -103,9 +104,9 @@ class ProgramApplication final : public runtime::Application {
   bool heard_;
   bool host_order_varies_ = false;
   std::unique_ptr<MemoryFile> memory_;
-  const Process* process_ = nullptr;  // of the run
+  const Process* process_ = nullptr;  // of the current run
   PrintedText printed_;
-  std::optional<ProgramErrors> errors_;  // of the run
+  std::optional<ProgramErrors> errors_;  // of the current run
 };
 
 }  // namespace

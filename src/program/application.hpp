@@ -1,4 +1,4 @@
-// A CUDA program in a process of its own as an application of a run.
+// A CUDA program, which runs in a process of its own, as an application.
 #pragma once
 
 #include <cstdint>
@@ -10,36 +10,37 @@
 
 namespace gpumux::program {
 
-/// How its first run has ended, which is the one whose output the user sees; later ones, such as restarts and
-/// baselines, read nothing and are not heard.
+/// Outcome of the program's first run, whose output the user sees. Later runs, such as restarts and
+/// baselines, have no input and no visible output.
 struct Outcome {
   bool begun = false;
   bool ended = false;
   int exit_code = 0;
-  bool connected = false;  // it has called the run-time library at all
+  bool connected = false;  // it called the run-time library
   std::uint64_t launches = 0;
-  std::string refused_library;  // the first whose CUDA run time cannot be simulated; empty: none
-  std::string refused_launch;   // what the first launch asked for that is not supported
+  std::string refused_library;  // first library whose CUDA run time cannot be simulated, or empty
+  std::string refused_launch;   // first unsupported feature that a launch requested, or empty
 };
 
-/// What instances of one program share.
+/// Data that all instances of a program share.
 struct Program {
-  std::vector<std::string> command;  // and its arguments
+  std::vector<std::string> command;  // the program and its arguments
   std::string name;                  // for results and messages
   std::string libraries;             // folder of the run-time library
-  /// Faults of its kernels end the simulation, as does an access outside of its allocations that a GPU lets
-  /// pass; else it gets CUDA's errors, and is to handle them.
+  /// If true, a fault of a kernel ends the simulation, as does an access outside of allocations that a GPU
+  /// would let pass. Otherwise the program gets CUDA's errors and must handle them.
   bool stops_at_errors = false;
-  /// The command is a shell, which ends with 128 + n where signal n has ended the program.
+  /// True if the command is a shell. A shell exits with 128 + n if signal n ended the program.
   bool in_shell = false;
   std::shared_ptr<Outcome> outcome = std::make_shared<Outcome>();
 };
 
-/// The folder of libcudart.so.13 that is built with this gpumux. Throws UserError when it is not there.
+/// The folder of the libcudart.so.13 of this build of gpumux. Throws UserError when it is missing.
 [[nodiscard]] std::string library_folder();
 
-/// `heard`: its first run is the one that Outcome tells of. A run throws SimulationFault when a signal ends
-/// the program, and UserError for what is not executed here, such as machine code.
+/// Creates an instance of a program. `heard`: its first run has visible output and fills Outcome. A run
+/// throws SimulationFault when a signal ends the program, and UserError for unsupported features such as
+/// machine code without PTX.
 [[nodiscard]] std::unique_ptr<runtime::Application> make_application(std::shared_ptr<const Program> program,
                                                                      bool heard);
 

@@ -1,4 +1,4 @@
-// Arrays, texture and surface objects of a program.
+// Calls of Server for arrays, texture objects and surface objects.
 #include <algorithm>
 #include <array>
 
@@ -43,7 +43,7 @@ void Server::copy_box() {
   if (on == nullptr) return;
   const workload::BoxEnd to = end_of(of.to), from = end_of(of.from);
   const workload::BoxSize size{of.bytes, of.rows, of.slices};
-  try {  // before anything of it is in the stream
+  try {  // checked before any part of the copy is enqueued
     if (of.side != BoxSide::Answered) workload::check_box(host_.memory(), to, size);
     if (of.side != BoxSide::Sent) workload::check_box(host_.memory(), from, size);
   } catch (const SimulationFault&) {
@@ -91,7 +91,7 @@ void Server::create_texture() {
   settings.most_level = of.most_level;
   try {
     result(TextureHandle{host_.create_texture(resource, settings).handle});
-  } catch (const SimulationFault&) {  // what CUDA refuses
+  } catch (const SimulationFault&) {  // a description that CUDA refuses
     fail(Error::InvalidValue);
   }
 }

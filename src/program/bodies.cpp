@@ -1,4 +1,4 @@
-// Work that is kept for conditions (runtime::Condition).
+// Calls of Server for bodies and conditions (runtime::Condition).
 #include <algorithm>
 #include <cstring>
 
@@ -10,7 +10,7 @@ namespace {
 
 constexpr std::uint32_t kWordBytes = 4;
 
-/// What a call says, where it has the bytes.
+/// The arguments of a request. All zero if their size is wrong.
 template <class Arguments>
 Arguments said(const Request& request) {
   Arguments value{};
@@ -20,7 +20,7 @@ Arguments said(const Request& request) {
 
 }  // namespace
 
-/// Work in streams of a body that no host waits for.
+/// True if the call can be part of a body: work in a stream of the body for which the host does not wait.
 bool Server::is_possible_in_body() const {
   const auto is_of_body = [&](std::uint32_t stream) {
     return stream < streams_.size() && streams_[stream].of_body && !streams_[stream].blocking;

@@ -38,7 +38,7 @@ class Reader {
     return all;
   }
 
-  /// Of an entry that read() has found.
+  /// The unpacked content of the entry at `at`, which read() has found.
   [[nodiscard]] std::string content(std::uint64_t at) const {
     const std::uint64_t header = number<std::uint32_t>(at + 4);
     const std::uint64_t payload = number<std::uint64_t>(at + 8);
@@ -82,7 +82,7 @@ class Reader {
 
   [[nodiscard]] std::string text(std::uint64_t at) const {
     std::string unpacked = content(at);
-    // A C string, padded with zeros.
+    // The text is a C string with padding zeros.
     unpacked.resize(std::min(unpacked.find('\0'), unpacked.size()));
     return unpacked;
   }

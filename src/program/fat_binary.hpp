@@ -1,4 +1,5 @@
-// What nvcc embeds in programs: PTX and machine code of several architectures, each maybe compressed.
+// Reader of the fat binaries that nvcc embeds in programs: PTX and machine code for several architectures,
+// optionally compressed.
 #pragma once
 
 #include <cstddef>
@@ -10,32 +11,33 @@
 
 namespace gpumux::program {
 
-/// The layout is that of the binaries that nvcc 11 to 13 make; NVIDIA does not document it.
+/// A fat binary in the layout of nvcc 11 to 13, which NVIDIA does not document.
 struct FatBinary {
   struct Ptx {
-    std::uint32_t architecture = 0;  // 75 of compute_75
+    std::uint32_t architecture = 0;  // 75 for compute_75
     std::string text;
   };
   struct MachineCode {
-    std::uint32_t architecture = 0;  // 90 of sm_90
-    std::uint64_t at = 0;            // of its entry in the binary
+    std::uint32_t architecture = 0;  // 90 for sm_90
+    std::uint64_t at = 0;            // position of its entry in the binary
   };
   std::vector<Ptx> ptx;                   // in the binary's order
-  std::vector<MachineCode> machine_code;  // likewise
+  std::vector<MachineCode> machine_code;  // in the binary's order
 
-  /// The one for a GPU of this compute capability: the highest up to it; of a binary that has newer ones
-  /// alone, the lowest. nullptr: there is no PTX at all.
+  /// The PTX for a GPU of this compute capability: that for the highest architecture up to `capability`. If
+  /// all PTX is for newer ones, that for the lowest architecture. nullptr if there is no PTX.
   [[nodiscard]] const Ptx* best(std::uint32_t capability) const;
-  /// The machine code that such a GPU executes: that of its major number with the highest minor one up to its
-  /// own. Else that of `architecture`, of which the PTX is. nullptr: there is neither.
+  /// The machine code that a GPU of this compute capability executes: equal major number, and the highest
+  /// minor number up to the GPU's. Without such code, the machine code for `architecture`, the architecture
+  /// of the chosen PTX. nullptr if neither exists.
   [[nodiscard]] const MachineCode* code_for(std::uint32_t capability, std::uint32_t architecture) const;
 };
 
-/// Reads the header and all entries; PTX is raw, LZ4 or Zstandard. Throws UserError, which names `file` and
-/// the byte, for what is no fat binary, ends early, or unpacks to anything but what it says.
+/// Reads the header and all entries. PTX may be uncompressed, LZ4 or Zstandard. Throws UserError, which names
+/// `file` and the byte, for bytes that are no fat binary, end early, or do not unpack to the stated size.
 [[nodiscard]] FatBinary read_fat_binary(std::span<const std::byte> bytes, const std::string& file);
 
-/// Machine code of such a binary, unpacked. Throws as read_fat_binary() does.
+/// The unpacked bytes of a machine-code entry. Throws like read_fat_binary().
 [[nodiscard]] std::string read_machine_code(std::span<const std::byte> bytes, const std::string& file,
                                             const FatBinary::MachineCode& of);
 

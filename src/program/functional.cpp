@@ -17,8 +17,8 @@
 namespace gpumux::program {
 namespace {
 
-constexpr std::uint32_t kResident = 4;  // few, whose state stays in the host's caches
-constexpr std::size_t kKernels = 32;    // at a time
+constexpr std::uint32_t kResident = 4;  // few blocks, so that their state stays in the host's caches
+constexpr std::size_t kKernels = 32;    // limit of kernels at a time
 
 class UntimedDevice final : public runtime::Device {
  public:
@@ -27,7 +27,7 @@ class UntimedDevice final : public runtime::Device {
   [[nodiscard]] const arch::MachineConfig& config() const override { return machine_; }
   [[nodiscard]] Cycle now() const override { return now_; }
   [[nodiscard]] emulator::RaceLog* races() const override { return races_; }
-  /// Runs it to its end, and those that it launches.
+  /// Runs a kernel and the kernels that it launches to their end.
   void submit(runtime::Context& context, std::uint32_t stream, std::unique_ptr<workload::KernelSource> kernel,
               std::uint8_t /*priority*/) override {
     submit_child(context, stream, std::move(kernel));
@@ -42,7 +42,8 @@ class UntimedDevice final : public runtime::Device {
   }
   void submit_child(runtime::Context&, std::uint32_t stream,
                     std::unique_ptr<workload::KernelSource> kernel) override {
-    // Blocks of a grid that the machine would hold at once may wait for each other.
+    // If all blocks of a grid fit on the machine at once, they may wait for each other, so all are made
+    // resident.
     const workload::BlockResources need = kernel->resources();
     const std::uint32_t room =
         machine_.sms *
@@ -50,7 +51,7 @@ class UntimedDevice final : public runtime::Device {
     emulator::FunctionalRun run(*kernel, kernel->blocks() <= room ? room : kResident, room);
     waiting_.push_back({stream, std::move(kernel), std::move(run)});
   }
-  void kill(runtime::Context&) override {}  // nothing is under way between two calls
+  void kill(runtime::Context&) override {}  // no kernel runs between two calls
   void copied_to_device(AppId, Address, std::uint64_t) override {}
   void move_to(Cycle cycle) { now_ = cycle; }
   [[nodiscard]] std::uint64_t instructions() const { return instructions_; }
@@ -68,7 +69,7 @@ class UntimedDevice final : public runtime::Device {
     next_look_ = now + kInterval;
     context.look_for_host();
   }
-  /// Some instructions of each kernel; where nobody waits for them, they end as they are.
+  /// Executes some instructions of each kernel. Kernels for which no one waits end at once.
   void step(runtime::Context& context) {
     for (std::size_t i = 0; i < running_.size();) {
       if (!context.is_abandoned() && running_[i].run.step()) {

@@ -1,4 +1,4 @@
-// An application's run without a timing model: for recording, and wherever results alone are of interest.
+// Running an application without a timing model, for recordings and other uses that only need results.
 #pragma once
 
 #include <cstdint>
@@ -11,11 +11,13 @@
 
 namespace gpumux::program {
 
-/// Runs it once to its end, as application 0 of `machine`, of which only what a program can ask for counts.
-/// Kernels execute when their turn in their stream comes, one at a time; a cycle is a warp instruction, so
-/// that times are positive and repeat, and mean nothing. Returns the warp instructions. What kernels print
-/// goes to the application's print_sink(). Throws what the application throws, and UserError for one that
-/// waits for ever. `races`: where those of its kernels go, if they are to be looked for.
+/// Runs an application once to its end, as application 0 of `machine`. Only properties of `machine` that a
+/// program can query matter. A kernel executes when its turn in its stream comes, one kernel of the host at a
+/// time. A cycle is a warp instruction, so times are positive and reproducible but have no meaning.
+///
+/// Returns the number of warp instructions. Kernels print to the application's print_sink(). Throws the
+/// application's exceptions, and UserError for an application that waits forever. `races`: log for races of
+/// kernels, or nullptr.
 std::uint64_t run_functionally(std::unique_ptr<runtime::Application> application, const std::string& name,
                                const arch::MachineConfig& machine, emulator::RaceLog* races = nullptr);
 

@@ -16,12 +16,13 @@ namespace {
 
 constexpr std::uint64_t kMostName = 1U << 16U;
 constexpr std::uint32_t kMostRegisters = 255;
-constexpr unsigned kRegistersShift = 24;  // in sh_info of a .text section
+constexpr unsigned kRegistersShift = 24;  // register count in sh_info of a .text section
 
-/// Attributes of .nv.info: a byte of format, one of meaning, and two of value, or of size of what follows.
+/// Attributes of .nv.info start with a byte of format, a byte of meaning, and two bytes of value or of size
+/// of the following data.
 constexpr std::uint64_t kAttributeHead = 4;
 constexpr std::uint8_t kSized = 4;
-constexpr std::uint8_t kRegisterCount = 0x2f;  // a symbol and a number, four bytes each
+constexpr std::uint8_t kRegisterCount = 0x2f;  // data: a symbol and a number, four bytes each
 
 class Image {
  public:
@@ -51,7 +52,7 @@ class Image {
     throw UserError({file_}, fmt::format("machine code, byte {}: {}", at, what));
   }
 
-  /// A structure of the file, which must lie within.
+  /// A structure of the file. Throws UserError unless it is inside the file.
   template <class T>
   [[nodiscard]] T at(std::uint64_t place) const {
     if (place > bytes_.size() || sizeof(T) > bytes_.size() - place)
@@ -91,13 +92,14 @@ class Image {
     return sections_[number];
   }
 
-  /// Of those that are read; others may have no bytes in the file, such as shared memory.
+  /// Checks that a section to be read is inside the file. Other sections, such as shared memory, may have no
+  /// bytes in the file.
   void check_bytes(const Section& of) const {
     if (of.at > bytes_.size() || of.bytes > bytes_.size() - of.at)
       fail(of.header, fmt::format("a section of {} bytes at {}, of {}", of.bytes, of.at, bytes_.size()));
   }
 
-  /// A name in a table of strings.
+  /// A name in a string table.
   [[nodiscard]] std::string_view text(const Section& table, std::uint64_t offset) const {
     check_bytes(table);
     if (offset >= table.bytes)
@@ -147,7 +149,7 @@ class Image {
   std::span<const std::byte> bytes_;
   const std::string& file_;
   std::vector<Section> sections_;
-  std::uint64_t names_ = 0;  // the section with those of all sections
+  std::uint64_t names_ = 0;  // index of the section with all sections' names
 };
 
 }  // namespace

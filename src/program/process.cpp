@@ -32,10 +32,10 @@
 namespace gpumux::program {
 namespace {
 
-/// Numbers of inherited descriptors: above those that programs and shells use themselves.
+/// First number for inherited descriptors, above the numbers that programs and shells use themselves.
 constexpr int kFirstDescriptor = 200;
 
-/// Closes it at the end of a scope.
+/// Closes a descriptor at the end of a scope.
 class Descriptor {
  public:
   explicit Descriptor(int number) : number_(number) {}
@@ -54,7 +54,8 @@ class Descriptor {
   int number_;
 };
 
-/// Where the libraries are and how they find us, as NAME=VALUE: beside the caller's environment.
+/// Environment variables for the program as NAME=VALUE: the folder of the libraries, and the numbers of the
+/// inherited descriptors.
 std::vector<std::string> variables(const std::string& libraries, int socket, int memory) {
   const auto in_front = [](const char* name, const std::string& first) {
     const char* const old = std::getenv(name);
@@ -73,7 +74,7 @@ std::vector<char*> pointers(std::vector<std::string>& texts) {
   return all;
 }
 
-/// With the program's own, and some to spare.
+/// Limit of open files that is needed: the inherited descriptors, the program's own, and some reserve.
 constexpr rlim_t kLeastOpenFiles = kFirstDescriptor + 56;
 
 [[noreturn]] void cannot_start(const std::string& program, int error) {
@@ -88,7 +89,7 @@ constexpr rlim_t kLeastOpenFiles = kFirstDescriptor + 56;
   throw UserError({program}, fmt::format("cannot be started ({})", std::strerror(error)));
 }
 
-/// A descriptor of a process, which can be polled for its end; -1: none.
+/// A descriptor that can be polled for the end of a process; -1 if there is none.
 int descriptor_of(std::int64_t process) {
   return process > 0 ? static_cast<int>(::syscall(SYS_pidfd_open, static_cast<pid_t>(process), 0)) : -1;
 }
@@ -117,7 +118,8 @@ MemoryFile::MemoryFile()
   };
   if (descriptor_ < 0 || ::ftruncate(descriptor_, static_cast<off_t>(kDeviceBytes + kStagingBytes)) != 0)
     refuse();
-  // So that the program cannot cut off what both sides have mapped. Where a system knows no seals, it could.
+  // Seals prevent the program from truncating the file that both sides map. On a system without seals, the
+  // program could do so.
   static_cast<void>(::fcntl(descriptor_, F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL));
   void* const staging = ::mmap(nullptr, kStagingBytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_NORESERVE,
                                descriptor_, static_cast<off_t>(kDeviceBytes));
@@ -161,13 +163,13 @@ Process::Process(const std::vector<std::string>& command, const std::string& lib
   if (::socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, control.data()) != 0) cannot_start(program, errno);
   Descriptor our_control(control[0]);
   Descriptor keepers_control(control[1]);
-  // Copies without the mark by which they would be closed.
+  // Duplicates without the close-on-exec flag.
   const Descriptor inherited_socket(::fcntl(theirs.number(), F_DUPFD, kFirstDescriptor));
   const Descriptor inherited_memory(::fcntl(memory.descriptor(), F_DUPFD, kFirstDescriptor));
   Descriptor inherited_control(::fcntl(keepers_control.number(), F_DUPFD, kFirstDescriptor));
   if (inherited_socket.number() < 0 || inherited_memory.number() < 0 || inherited_control.number() < 0)
     cannot_start(program, errno);
-  const int on = 1;  // the system says which process a request comes from
+  const int on = 1;  // the system reports the sender of each request
   static_cast<void>(::setsockopt(ours.number(), SOL_SOCKET, SO_PASSCRED, &on, sizeof(on)));
 
   const std::string keeper = libraries + "/" + kKeeperFile;
@@ -179,7 +181,7 @@ Process::Process(const std::vector<std::string>& command, const std::string& lib
   words.insert(words.end(), command.begin(), command.end());
   const std::vector<char*> arguments = pointers(words);
   keeper_ = ::fork();
-  if (keeper_ == 0) {  // only what may be called between fork() and exec()
+  if (keeper_ == 0) {  // only calls that are allowed between fork() and exec()
     ::execv(keeper.c_str(), arguments.data());
     const KeeperMessage message{KeeperMessage::What::CannotStart, errno};
     static_cast<void>(!::write(inherited_control.number(), &message, sizeof(message)));
@@ -188,7 +190,7 @@ Process::Process(const std::vector<std::string>& command, const std::string& lib
   if (keeper_ < 0) cannot_start(program, errno);
   socket_ = ours.release();
   control_ = our_control.release();
-  // Only the keeper has its end from here on, so that its own end can be seen.
+  // From here on, only the keeper holds its end of the socket, so the end of the keeper can be detected.
   keepers_control.close();
   inherited_control.close();
   KeeperMessage message{KeeperMessage::What::CannotStart, ECHILD};
@@ -202,7 +204,7 @@ Process::Process(const std::vector<std::string>& command, const std::string& lib
 Process::~Process() { end(); }
 
 void Process::end() {
-  // The keeper first, so that the program does not complain about a socket that has been closed.
+  // The keeper ends first, so that the program does not complain about a closed socket.
   close_if_open(control_);
   if (keeper_ >= 0)
     while (::waitpid(keeper_, nullptr, 0) < 0 && errno == EINTR) continue;
@@ -213,13 +215,14 @@ void Process::end() {
 bool Process::wait_for_sender(short events) {
   const int process = sender_ == caller_ ? caller_process_ : sender_process_;
   while (true) {
-    // Negative descriptors are ignored.
+    // poll() ignores negative descriptors.
     std::array<pollfd, 2> waits = {pollfd{socket_, events, 0}, pollfd{process, POLLIN, 0}};
     if (::poll(waits.data(), waits.size(), -1) < 0) {
       if (errno != EINTR) return false;
       continue;
     }
-    // What it has sent before its end is there; what is sent to it then, nobody takes.
+    // Data that a process sent before its end can still be received. Data that is sent to it afterwards would
+    // never be read.
     if (events == POLLIN && waits[0].revents != 0) return true;
     if (waits[1].revents != 0) return false;
     if (waits[0].revents != 0) return true;
@@ -240,7 +243,7 @@ bool Process::read_all(void* to, std::size_t bytes) {
 
 bool Process::read_text(std::string& to, std::uint64_t bytes) {
   constexpr std::uint64_t kPart = std::uint64_t{1}
-                                  << 24U;  // who announces more than he sends gets no more memory
+                                  << 24U;  // announcing more bytes than are sent allocates no more memory
   to.clear();
   while (to.size() < bytes) {
     const std::size_t begin = to.size();
@@ -292,9 +295,9 @@ Process::Event Process::receive(Request& request) {
   while (true) {
     std::array<pollfd, 3> waits = {pollfd{socket_, POLLIN, 0}, pollfd{status_ ? -1 : control_, POLLIN, 0},
                                    pollfd{caller_ended_ ? -1 : caller_process_, POLLIN, 0}};
-    // A caller that cannot be watched is the program itself, as far as anybody knows.
+    // A caller that cannot be watched is taken for the program itself.
     const bool caller_may_live = caller_ != 0 && !caller_ended_ && caller_process_ >= 0;
-    const bool all_ended = status_ && !caller_may_live;  // what they sent may still lie there
+    const bool all_ended = status_ && !caller_may_live;  // their last requests may still be in the socket
     if (::poll(waits.data(), waits.size(), all_ended ? 0 : -1) < 0 && errno != EINTR) return Event::Ended;
     if (waits[0].revents != 0) {
       RequestHead head{};
@@ -309,7 +312,7 @@ Process::Event Process::receive(Request& request) {
         if (read_text(request.arguments, head.argument_bytes) && read_text(request.tail, head.tail_bytes))
           return Event::Request;
       }
-      // Cut short: by the end of its sender, or of all who had the socket, or they have shut it down.
+      // Incomplete request: its sender has ended, or all holders of the socket have ended or shut it down.
       if ((waits[0].revents & POLLHUP) != 0 || no_more_comes_) {
         if (caller_ != 0 && !std::exchange(caller_ended_, true)) return Event::CallerEnded;
         return Event::Ended;
@@ -339,7 +342,7 @@ bool Process::caller_has_ended() const {
 
 void Process::answer(Error error, std::span<const std::byte> result, const std::string& printed,
                      std::span<const std::byte> tail) {
-  if (sender_ == caller_ && caller_has_ended()) return;  // it would lie there for the next process
+  if (sender_ == caller_ && caller_has_ended()) return;  // the next process would read the answer
   const AnswerHead head{error, static_cast<std::uint32_t>(result.size()), printed.size(), tail.size()};
   static_cast<void>(write_all(std::as_bytes(std::span(&head, 1))) && write_all(result) &&
                     write_all(std::as_bytes(std::span(printed))) && write_all(tail));
@@ -348,7 +351,7 @@ void Process::answer(Error error, std::span<const std::byte> result, const std::
 bool Process::is_one_thread() const {
   namespace fs = std::filesystem;
   std::error_code error;
-  if (caller_ == 0) return false;  // nobody knows
+  if (caller_ == 0) return false;  // unknown
   const fs::path threads = fmt::format("/proc/{}/task", caller_);
   std::size_t count = 0;
   for (fs::directory_iterator at(threads, error); !error && at != fs::directory_iterator();
@@ -358,7 +361,8 @@ bool Process::is_one_thread() const {
   std::ifstream status(fmt::format("/proc/{}/stat", caller_));
   std::string state;
   std::getline(status, state);
-  // "PID (NAME) STATE ...": one that has gone has not been seen to go yet.
+  // Format: "PID (NAME) STATE ...". A process in state Z or X has ended, although its end was not reported
+  // yet.
   const std::size_t name_end = state.rfind(')');
   if (name_end == std::string::npos || state.find_first_of("ZX", name_end) == name_end + 2) return false;
   std::ifstream children(threads / std::to_string(caller_) / "children");
@@ -367,7 +371,7 @@ bool Process::is_one_thread() const {
 }
 
 void Process::read_status() {
-  KeeperMessage message{KeeperMessage::What::Ended, SIGKILL};  // of a program whose keeper was killed
+  KeeperMessage message{KeeperMessage::What::Ended, SIGKILL};  // default if the keeper was killed
   static_cast<void>(::recv(control_, &message, sizeof(message), MSG_WAITALL));
   status_ = message.value;
 }

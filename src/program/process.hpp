@@ -1,4 +1,4 @@
-// A CUDA program as a process: its start, the conversation with the run-time library in it, and its end.
+// A CUDA program as a process: its start, the exchange of messages with its run-time library, and its end.
 #pragma once
 
 #include <cstddef>
@@ -12,8 +12,8 @@
 
 namespace gpumux::program {
 
-/// A file of the process alone, without a name: device memory and the staging buffer, zero where nothing was
-/// written. Throws UserError when the system gives none.
+/// An unnamed file that belongs to this process: device memory and the staging buffer, initially zero. Throws
+/// UserError when the system provides none.
 class MemoryFile {
  public:
   MemoryFile();
@@ -34,40 +34,41 @@ struct Request {
   std::string tail;
 };
 
-/// A program in the care of a keeper (keeper.hpp). Its caller is the process, of those that it consists of,
-/// whose CUDA calls are served: see serve_sender(). Who has merely inherited the socket counts for nothing.
+/// A program that a keeper controls (keeper.hpp). A program may consist of several processes. Its caller is
+/// the process whose CUDA calls are served, see serve_sender(). Processes that merely inherited the socket do
+/// not count.
 class Process {
  public:
-  /// Starts it, with `libraries` as the first folder in which it finds shared libraries. `silent`: it reads
-  /// nothing, and what it prints is dropped. Throws UserError when there is no such program or it cannot be
-  /// started.
+  /// Starts a program. `libraries`: first folder in which the program searches shared libraries. `silent`:
+  /// the program has no input, and its output is dropped. Throws UserError when the program does not exist or
+  /// cannot be started.
   Process(const std::vector<std::string>& command, const std::string& libraries, const MemoryFile& memory,
           bool silent);
-  /// A conversation with who has the other end of `socket` already, which is closed at the end. There is no
-  /// program whose end wait() could wait for.
+  /// Exchanges messages over `socket`, whose other end already exists. The destructor closes the socket.
+  /// There is no program for wait().
   explicit Process(int socket) : socket_(socket) {}
-  /// Ends it, and all that it has started.
+  /// Ends the program and all processes that it has started.
   ~Process();
   Process(const Process&) = delete;
   Process& operator=(const Process&) = delete;
 
   enum class Event : std::uint8_t {
     Request,
-    CallerEnded,  // once: by itself, or by a signal
-    Ended         // the program and its caller, or nobody can make calls any more
+    CallerEnded,  // reported once, also after a signal
+    Ended         // program and caller have ended, or no process can make calls any more
   };
-  /// Waits for the next of them. Throws UserError for what no request is.
+  /// Waits for the next event. Throws UserError for bytes that are no request.
   Event receive(Request& request);
-  /// The process that has sent the last request is the program's caller.
+  /// Makes the process that sent the last request the program's caller.
   void serve_sender();
-  /// The caller has ended, as far as the system says so: without waiting.
+  /// True if the system reports that the caller has ended. Does not wait.
   [[nodiscard]] bool caller_has_ended() const;
-  /// A process that has gone takes no answer: then nothing happens.
+  /// Sends an answer. Does nothing if the receiving process has ended.
   void answer(Error error, std::span<const std::byte> result, const std::string& printed,
               std::span<const std::byte> tail);
-  /// It has no other thread than the one that calls, and no process that it has started.
+  /// True if the caller has only one thread and has started no other process.
   [[nodiscard]] bool is_one_thread() const;
-  /// Waits for the program's end. As waitpid() gives it.
+  /// Waits for the program's end and returns its status as waitpid() does.
   int wait();
 
  private:
@@ -75,24 +76,25 @@ class Process {
   bool read_all(void* to, std::size_t bytes);
   bool read_text(std::string& to, std::uint64_t bytes);
   bool write_all(std::span<const std::byte> bytes);
-  /// Waits until the socket is ready for `events`. False: the other end has gone.
+  /// Waits until the socket is ready for `events`. Returns false if the other end has closed.
   bool wait_for_sender(short events);
   void read_status();
   void end();
 
   int socket_ = -1;
-  int control_ = -1;           // to the keeper
-  int keeper_ = -1;            // its process; -1: has been waited for
-  std::optional<int> status_;  // of the program, once it has ended
-  std::int64_t sender_ = 0;    // process of the last request; 0: it cannot be told
-  int sender_process_ = -1;    // a descriptor of it; -1: of the caller, or none
+  int control_ = -1;           // socket of the keeper
+  int keeper_ = -1;            // the keeper's process; -1: already waited for
+  std::optional<int> status_;  // of the program, when it has ended
+  std::int64_t sender_ = 0;    // process of the last request; 0: unknown
+  int sender_process_ = -1;    // its descriptor; -1: none, or the caller's is used
   std::int64_t caller_ = 0;
   int caller_process_ = -1;
   bool caller_ended_ = false;
-  bool no_more_comes_ = false;  // the other end writes nothing from now on
+  bool no_more_comes_ = false;  // the other end has closed for writing
 };
 
-/// Of the program in PATH, or by its path. Throws UserError when there is none.
+/// The path of the program, which is searched in PATH if `name` has no slash. Throws UserError when there is
+/// none.
 [[nodiscard]] std::string find_program(const std::string& name);
 
 }  // namespace gpumux::program

@@ -1,6 +1,6 @@
-// What the run-time library in a CUDA program's process (cudart/) and gpumux say to each other over a socket:
-// a request, its answer, one at a time. Both are of one build, on one machine, so that records go as they lie
-// in memory. This header knows nothing of the rest of either side.
+// Protocol between the run-time library in a CUDA program's process (cudart/) and gpumux, over a socket.
+// There is one request and its answer at a time. Both sides are of one build on one machine, so records are
+// sent as they are in memory. This header includes nothing else of either side.
 #pragma once
 
 #include <array>
@@ -8,17 +8,18 @@
 
 namespace gpumux::program {
 
-/// Of both sides, in Hello: records of another build have other sizes.
+/// Version of the protocol, sent in Hello. Builds of other versions have records of other sizes.
 inline constexpr std::uint32_t kProtocolVersion = 6;
-/// Environment of the program: the numbers of the inherited socket, and of the file that backs device memory.
+/// Environment variables of the program: the numbers of the inherited socket and of the file that backs
+/// device memory.
 inline constexpr const char* kSocketVariable = "GPUMUX_CUDART_SOCKET";
 inline constexpr const char* kMemoryVariable = "GPUMUX_CUDART_MEMORY";
-/// Of that file: device memory, and behind it the staging buffer, through which the bytes of copies from and
-/// to memory pass that the program alone has.
+/// Sizes in bytes of the two parts of that file: device memory, then the staging buffer. Copies from and to
+/// memory that only the program can access go through the staging buffer.
 inline constexpr std::uint64_t kDeviceBytes = std::uint64_t{1} << 36U;
 inline constexpr std::uint64_t kStagingBytes = std::uint64_t{1} << 26U;
 
-/// The errors of CUDA's run time that this side of it knows, with their numbers (cudaError_t).
+/// The error codes of CUDA's run time that gpumux uses, with their numbers (cudaError_t).
 enum class Error : std::int32_t {
   Success = 0,
   InvalidValue = 1,
@@ -90,19 +91,19 @@ enum class Call : std::uint32_t {
   TakeRegisters,
   KernelNames,
   LimitPendingLaunches,
-  RefusedLibrary,   // tail: its name
-  HostOrderVaries,  // of the threads' calls, with how fast they compute
-  Finish,           // the process ends in order: when its work has
-  RefusedLaunch,    // tail: what it asked for that is not supported
+  RefusedLibrary,   // tail: name of the library
+  HostOrderVaries,  // the order of the threads' calls depends on their speed
+  Finish,           // normal end of the process, which waits for its work
+  RefusedLaunch,    // tail: the unsupported feature
 };
 
-/// In front of each request: then its arguments, then `tail` bytes.
+/// Header of a request. The arguments follow, then `tail_bytes` bytes.
 struct RequestHead {
   Call call;
   std::uint32_t argument_bytes;
   std::uint64_t tail_bytes;
 };
-/// In front of each answer: then its result, then what kernels have printed, then `tail` bytes.
+/// Header of an answer. The result follows, then the text that kernels have printed, then `tail_bytes` bytes.
 struct AnswerHead {
   Error error;
   std::uint32_t result_bytes;
@@ -110,7 +111,7 @@ struct AnswerHead {
   std::uint64_t tail_bytes;
 };
 
-/// No request or answer is longer: more is a fault of who sends it.
+/// Limit in bytes for the tail of a request or answer. Larger sizes are an error of the sender.
 inline constexpr std::uint64_t kMostTailBytes = std::uint64_t{1} << 32U;
 
 struct Nothing {};
@@ -120,7 +121,7 @@ struct HelloArguments {
   std::uint32_t driver_version;  // 13000
   std::int64_t process;
 };
-/// The simulated machine as a device, and where its memory lies. Bytes, MHz, bits.
+/// The simulated machine as a CUDA device, and the range of its memory. Units: bytes, MHz, bits.
 struct DeviceDescription {
   std::uint64_t memory_base;
   std::uint64_t memory_bytes;
@@ -136,8 +137,8 @@ struct DeviceDescription {
   std::uint32_t max_blocks_per_sm;
   std::uint32_t registers_per_sm;
   std::uint32_t shared_bytes_per_sm;
-  std::uint32_t shared_bytes_per_block;  // without asking for more
-  std::uint32_t shared_bytes_most;       // of a block
+  std::uint32_t shared_bytes_per_block;  // default limit
+  std::uint32_t shared_bytes_most;       // limit after a kernel has requested more
   std::uint32_t l1_caches_global;
   std::uint32_t capability;  // 75
   std::uint32_t sp_lanes_per_dp_lane;
@@ -145,19 +146,19 @@ struct DeviceDescription {
 };
 
 enum class ModuleImage : std::uint32_t { FatBinary, Ptx, MachineCode };
-/// The image follows.
+/// Loads a part of a module. The tail is the image.
 struct LoadModuleArguments {
-  std::uint32_t part;   // 0, 1, ...
-  std::uint32_t parts;  // of the module: the translation units of relocatable device code
+  std::uint32_t part;   // index of this part, from 0
+  std::uint32_t parts;  // number of parts: the translation units of relocatable device code
   std::uint32_t module;
   ModuleImage image;
-  /// Whether the program hears of PTX that is wrong: InvalidPtx, and the answer has the message. Else it ends
-  /// the run.
+  /// Nonzero: the program gets the error InvalidPtx for invalid PTX, and a message in the answer. Zero:
+  /// invalid PTX ends the run.
   std::uint32_t heard;
-  std::uint32_t check_only;  // nothing is loaded
+  std::uint32_t check_only;  // only checks, loads nothing
 };
-/// The fat binary follows whose machine code nvcc linked of a module's translation units: its kernels take
-/// the registers that it says.
+/// Takes the kernels' register counts from the machine code that nvcc linked from a module's translation
+/// units. The tail is its fat binary.
 struct TakeRegistersArguments {
   std::uint32_t module;
 };
@@ -165,12 +166,12 @@ struct LoadModuleResult {
   std::uint32_t module;
 };
 
-/// Answered with the names of all its kernels, each of which ends with a line's end.
+/// Asks for the names of all kernels. The answer has each name with a newline at its end.
 struct KernelNamesArguments {
   std::uint32_t module;
 };
 
-/// The kernel's name follows.
+/// Looks up a kernel. The tail is its name.
 struct FindKernelArguments {
   std::uint32_t module;
 };
@@ -178,26 +179,26 @@ struct KernelParameter {
   std::uint32_t offset;
   std::uint32_t bytes;
 };
-/// Its parameters follow.
+/// A kernel's properties. KernelParameter records follow.
 struct KernelDescription {
   std::uint32_t kernel;
   std::uint32_t parameters;
   std::uint32_t parameter_bytes;
   std::uint32_t registers;
   std::uint32_t shared_bytes;  // static
-  std::uint32_t local_bytes;   // of a thread
+  std::uint32_t local_bytes;   // per thread
   std::uint32_t constant_bytes;
   std::uint32_t max_threads;
-  std::uint32_t ptx_version;  // 75 of compute_75
+  std::uint32_t ptx_version;  // 75 for compute_75
 };
 
-/// The variable's name follows.
+/// Looks up a variable. The tail is its name.
 struct FindVariableArguments {
   std::uint32_t module;
-  std::uint32_t managed;  // the host sees it, too
+  std::uint32_t managed;  // the host can access it, too
 };
 struct VariableDescription {
-  std::uint64_t address;  // 0: a constant, which has none
+  std::uint64_t address;  // 0 for a constant, which has no address
   std::uint64_t bytes;
   std::uint32_t variable;  // for WriteConstant and ReadConstant
 };
@@ -212,11 +213,12 @@ struct AllocateResult {
 };
 struct FreeArguments {
   std::uint64_t address;
-  std::uint32_t stream;  // FreeInStream: when its work so far has ended; kAllStreams: that of all
+  std::uint32_t stream;  // FreeInStream: free after this stream's earlier work; kAllStreams: all streams'
 };
 
 inline constexpr std::uint32_t kAllStreams = ~std::uint32_t{0};
-/// Registered memory of the host: kernels find it at its address there, too. It lies in one allocation.
+/// Maps registered host memory: kernels can use its host address, too. Its device memory is part of one
+/// allocation.
 struct MapHostArguments {
   std::uint64_t host;
   std::uint64_t bytes;
@@ -227,9 +229,9 @@ struct UnmapHostArguments {
 };
 
 enum class Direction : std::uint32_t { ToDevice, FromDevice, OnDevice };
-/// `rows` rows of `row_bytes` each. The host's side is memory that both sides see, or the staging buffer from
-/// its begin on: what goes to the device is taken from there at once, and what comes from it is there after
-/// the answer to a call that blocks.
+/// Copies `rows` rows of `row_bytes`. The host's side is memory that both sides map, or the start of the
+/// staging buffer. Staged bytes to the device are read before the answer. Staged bytes from the device are
+/// there after the answer of a blocking call.
 struct TransferArguments {
   std::uint64_t to;
   std::uint64_t from;
@@ -248,17 +250,17 @@ struct FillArguments {
   std::uint64_t rows;
   std::uint64_t pitch;
   std::uint32_t value;
-  std::uint32_t value_bytes;  // 1, 2 or 4, of which a row has a multiple
+  std::uint32_t value_bytes;  // 1, 2 or 4; row_bytes is a multiple
   std::uint32_t stream;
 };
-/// The bytes follow.
+/// Writes to a constant. The tail has the bytes.
 struct WriteConstantArguments {
   std::uint64_t offset;
   std::uint32_t variable;
   std::uint32_t stream;
   std::uint32_t blocking;
 };
-/// The answer has the bytes.
+/// Reads a constant. The answer has the bytes.
 struct ReadConstantArguments {
   std::uint64_t offset;
   std::uint64_t bytes;
@@ -269,10 +271,10 @@ struct ReadConstantArguments {
 struct Extent {
   std::uint32_t x, y, z;
 };
-/// Priorities are CUDA's with the sign changed: 0 is the least.
+/// Priorities of streams are CUDA's with the sign changed: 0 is the lowest.
 inline constexpr std::uint32_t kGreatestPriority = 5;
 inline constexpr std::uint32_t kStreamsPriority = ~std::uint32_t{0};
-/// The parameters follow, as the kernel has them.
+/// Launches a kernel. The tail has the parameters in the kernel's layout.
 struct LaunchArguments {
   Extent grid;
   Extent block;
@@ -281,9 +283,9 @@ struct LaunchArguments {
   std::uint32_t stream;
   std::uint32_t cooperative;
   std::uint64_t heap_bytes;  // for malloc in kernels
-  std::uint32_t priority;    // kStreamsPriority: as the stream has it
+  std::uint32_t priority;    // kStreamsPriority: the priority of the stream
 };
-/// Of kernels by kernels.
+/// Limits the pending launches of kernels by kernels.
 struct LimitPendingLaunchesArguments {
   std::uint64_t launches;
 };
@@ -296,28 +298,29 @@ struct ActiveBlocksResult {
   std::uint32_t blocks;
 };
 
-/// Streams have numbers; 0 is the default stream, with which those that block are ordered.
+/// Creates a stream. Streams have numbers. Number 0 is the default stream, with which blocking streams are
+/// ordered.
 struct CreateStreamArguments {
   std::uint32_t non_blocking;
   std::uint32_t priority;
-  std::uint32_t of_body;  // used by calls between BeginBody and EndBody alone
+  std::uint32_t of_body;  // used only by calls between BeginBody and EndBody
 };
 struct CreateEventArguments {
   std::uint32_t of_body;
 };
-/// What comes between BeginBody and EndBody is kept, as runtime::Host has it: work in non-blocking streams
-/// made for it.
+/// Number of a body. The calls between BeginBody and EndBody form a body (runtime::Host): work in
+/// non-blocking streams that were created for it.
 struct BodyNumber {
   std::uint32_t body;
 };
 enum class ConditionKind : std::uint32_t { If, While, Switch };
-/// Numbers of bodies follow.
+/// Enqueues a condition. The tail has the numbers of its bodies.
 struct EnqueueConditionArguments {
   std::uint64_t word;  // address of 4 bytes
   ConditionKind kind;
   std::uint32_t stream;
 };
-/// Of launches from now on.
+/// Sets a stream's priority for later launches.
 struct SetStreamPriorityArguments {
   std::uint32_t stream;
   std::uint32_t priority;
@@ -328,7 +331,8 @@ struct StreamNumber {
 struct EventNumber {
   std::uint32_t event;
 };
-/// Of IsEventOver: as QueryEvent, but no time passes, however often it is asked.
+/// Result of IsEventOver. In contrast to QueryEvent, this call lets no time pass, however often it is
+/// repeated.
 struct EventState {
   std::uint32_t over;
 };
@@ -343,7 +347,7 @@ struct ElapsedTimeArguments {
 struct ElapsedTimeResult {
   double milliseconds;  // simulated
 };
-/// A shape, in texels, as workload::ArrayShape has it; answered with its address, which Free takes.
+/// A shape in texels (workload::ArrayShape). The answer has the array's address, which Free takes.
 struct ArrayDescription {
   std::uint32_t kind;  // 0 signed, 1 unsigned, 2 float
   std::uint32_t bits;
@@ -353,12 +357,12 @@ struct ArrayDescription {
   std::uint32_t depth;
   std::uint32_t layers;
 };
-/// Of CreateArray: of a mipmap, the levels behind the first lie behind it.
+/// Creates an array, or a mipmap whose levels are stored one after the other.
 struct CreateArrayArguments {
   ArrayDescription shape;
   std::uint32_t levels;
 };
-/// One side of a copy: of an array, with its first byte in x, row and slice; else linear memory.
+/// One side of a copy: a position in an array, with its first byte at x, row and slice, or linear memory.
 struct ArrayPlace {
   std::uint64_t address;
   ArrayDescription shape;
@@ -369,18 +373,18 @@ struct ArrayPlace {
   std::uint64_t pitch;
   std::uint64_t slice_pitch;
 };
-/// Where the bytes are that are not in an array, and what they pass.
+/// The memory of the side of a copy that is not in an array, and its way.
 enum class BoxSide : std::uint32_t {
-  OnDevice,    // in device memory, or another array
-  ToDevice,    // in memory that both sides see, over the link
-  FromDevice,  // the same the other way
-  Sent,        // they follow the arguments, without gaps
-  Answered     // they are in the answer, when the stream has come so far
+  OnDevice,    // device memory, or another array
+  ToDevice,    // memory that both sides map, to the device over the link
+  FromDevice,  // memory that both sides map, from the device over the link
+  Sent,        // bytes without gaps in the request's tail
+  Answered     // bytes in the answer, which is sent when the copy is complete
 };
-/// `slices` times `rows` rows of `bytes`.
+/// Copies `slices` times `rows` rows of `bytes`.
 struct CopyBoxArguments {
-  ArrayPlace to;    // not of Answered
-  ArrayPlace from;  // not of Sent
+  ArrayPlace to;    // unused for Answered
+  ArrayPlace from;  // unused for Sent
   std::uint64_t bytes;
   std::uint32_t rows;
   std::uint32_t slices;
@@ -398,9 +402,9 @@ struct TextureArguments {
   std::uint64_t pitch_bytes;
   ArrayDescription shape;
   TextureKind kind;
-  std::array<std::uint32_t, 3> address_modes;  // wrap, clamp, mirror, border
-  std::uint32_t filter;                        // point, linear
-  std::uint32_t read;                          // as it is, normalized float
+  std::array<std::uint32_t, 3> address_modes;  // 0 wrap, 1 clamp, 2 mirror, 3 border
+  std::uint32_t filter;                        // 0 point, 1 linear
+  std::uint32_t read;                          // 0 element type, 1 normalized float
   std::uint32_t normalized;
   std::array<float, 4> border;
   std::uint32_t levels;  // 1: no mipmap

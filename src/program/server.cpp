@@ -19,10 +19,10 @@ constexpr std::uint32_t kMostThreads = 1024;
 constexpr std::uint32_t kMostBlockZ = 64;
 constexpr std::uint32_t kMostGridX = 0x7fff'ffff;
 constexpr std::uint32_t kMostGridYZ = 65535;
-constexpr std::uint32_t kUsualShared = 48U << 10U;  // of a block, where a kernel has not been allowed more
+constexpr std::uint32_t kUsualShared = 48U << 10U;  // default limit per block
 constexpr std::uint32_t kConstantBytes = 64U << 10U;
-/// In the names of NVIDIA's device run time, which nvcc links to all relocatable code that is PTX alone.
 constexpr std::uint64_t kMostPendingLaunches = std::uint64_t{1} << 40U;
+/// Part of symbol names in NVIDIA's device run time, which nvcc links to all relocatable code of PTX alone.
 constexpr std::string_view kDeviceRuntime = "_cuda_device_runtime_cu_";
 
 std::uint32_t most_shared(const arch::MachineConfig& machine) {
@@ -31,14 +31,14 @@ std::uint32_t most_shared(const arch::MachineConfig& machine) {
 
 Dim3 dim3(const Extent& of) { return {of.x, of.y, of.z}; }
 
-/// Of rows `pitch` apart: from the first byte to the last. 0: they are no memory that there could be.
+/// Bytes from the first byte to the last of rows with this pitch. 0 if no memory can be so large.
 std::uint64_t span_of(std::uint64_t bytes, std::uint64_t rows, std::uint64_t pitch) {
   if (bytes > kDeviceBytes || rows > kDeviceBytes || pitch > kDeviceBytes || rows == 0) return 0;
   if (rows > 1 && pitch != 0 && rows - 1 > kDeviceBytes / pitch) return 0;
   return (rows - 1) * pitch + bytes;
 }
 
-/// Throws UserError for PTX of which a kernel cannot be compiled.
+/// Throws UserError for PTX with a kernel that cannot be compiled.
 void check_kernels(const std::string& text, const std::string& file, const arch::MachineConfig& machine) {
   ptx::CompileOptions options;
   options.level = machine.code;
@@ -101,7 +101,7 @@ void Server::take_arguments(std::span<std::byte> to) const {
 Process::Event Server::receive() { return process_.receive(request_); }
 
 void Server::answer() {
-  if (wait_ && shared_) shared_->learn();  // what the device has written meanwhile
+  if (wait_ && shared_) shared_->learn();  // writes of the device during the wait are no writes of the host
   if (after_wait_) after_wait_();
   after_wait_ = {};
   wait_.reset();
@@ -116,7 +116,7 @@ void Server::perform() {
   error_ = Error::Success;
   result_.clear();
   tail_.clear();
-  if (request_.call == Call::HostOrderVaries) {  // whatever the program is in the midst of, and after faults
+  if (request_.call == Call::HostOrderVaries) {  // valid in any state of the program, even after faults
     static_cast<void>(arguments<Nothing>());
     host_order_varies_ = true;
     return;
@@ -188,7 +188,7 @@ void Server::perform_call() {
       static_cast<void>(arguments<Nothing>());
       if (refused_launch_.empty()) refused_launch_ = request_.tail;
       return;
-    case Call::HostOrderVaries: return;  // of perform()
+    case Call::HostOrderVaries: return;  // handled in perform()
     case Call::Finish: return finish();
   }
   throw UserError(fmt::format("{}: its CUDA run time makes call {}, which this gpumux does not know", name_,
@@ -198,7 +198,7 @@ void Server::perform_call() {
 void Server::hello() {
   const auto of = arguments<HelloArguments>();
   if (of.protocol != kProtocolVersion) return fail(Error::InitializationError);
-  // Of several processes of a program, one after the other or at once.
+  // Only one process of a program can be served.
   if (process_number_ != 0 && process_number_ != of.process) return fail(Error::NotSupported);
   process_number_ = of.process;
   process_.serve_sender();
@@ -240,7 +240,7 @@ Server::Image Server::image_of(ModuleImage kind) {
   std::string architectures;
   if (kind == ModuleImage::Ptx) {
     const std::uint32_t number = texts_++;
-    // The program's own text has no name; its first one is the one of most programs.
+    // A program's own PTX has no file name. Usually there is only one text, which gets no number.
     return {request_.tail, number == 0 ? name_ + ".ptx" : fmt::format("{}.{}.ptx", name_, number)};
   }
   if (kind == ModuleImage::FatBinary) {
@@ -273,7 +273,8 @@ void Server::load_module() {
     const std::uint32_t number = of.part == 0 ? static_cast<std::uint32_t>(modules_.size() - 1) : of.module;
     if (number >= modules_.size() || modules_[number].loaded) return fail(Error::InvalidValue);
     Module& module = modules_[number];
-    // Without it, kernels that launch kernels are told so, and its own are none that a program launches.
+    // NVIDIA's device run time is left out. gpumux implements its functions, and its own kernels are never
+    // launched by programs.
     if (of.parts == 1 || image.text.find(kDeviceRuntime) == std::string::npos) {
       if (module.file.empty() || image.architecture > module.architecture) module.file = image.file;
       module.architecture = std::max(module.architecture, image.architecture);
@@ -281,7 +282,7 @@ void Server::load_module() {
       module.units.push_back({own ? image.file : fmt::format("{}, unit {}", name_, of.part + 1), image.text});
     }
     if (of.part + 1 == of.parts && !module.units.empty()) load(module, of.image == ModuleImage::Ptx);
-    // Of a unit, nvcc's linker may still change them.
+    // If there are several units, nvcc's linker may still change their register counts.
     if (of.parts == 1) set_registers(module, std::move(image.registers));
     result(LoadModuleResult{number});
   } catch (const UserError& error) {
@@ -380,7 +381,7 @@ void Server::allocate() {
   Address address = 0;
   try {
     address = host_.malloc_bytes(of.bytes);
-  } catch (const SimulationFault&) {  // there is no room, which programs may ask for
+  } catch (const SimulationFault&) {  // no room, for which programs may test
     return fail(Error::MemoryAllocation);
   }
   allocations_[address] = {of.bytes, of.kind};
@@ -391,7 +392,7 @@ void Server::allocate() {
 void Server::free() {
   const Address address = arguments<FreeArguments>().address;
   if (allocations_.erase(address) == 0) return fail(Error::InvalidValue);
-  // As cudaFree does, which waits for kernels that may use it.
+  // Waits like cudaFree, because kernels may still use the memory.
   wait_for_all();
   after_wait_ = [this, address] { free_now(address); };
 }
@@ -402,7 +403,7 @@ void Server::free_in_stream() {
     Stream* const after = stream(of.stream);
     if (after == nullptr) return;
     if (!allocations_.contains(of.address)) return fail(Error::InvalidValue);
-    (void)enter(*after);  // it counts as work of the stream
+    (void)enter(*after);  // counts as work of the stream
   }
   if (allocations_.erase(of.address) == 0) return fail(Error::InvalidValue);
   delayed_frees_.push_back({of.stream, of.address});
@@ -413,7 +414,8 @@ void Server::free_now(Address address) {
   host_.free(address);
 }
 
-// When it waits, and not when the work happens to be over: so addresses follow from the calls alone.
+// Memory is freed when the program waits for a stream, not when the stream's work ends. So addresses depend
+// only on the calls.
 void Server::free_delayed() {
   std::erase_if(delayed_frees_, [&](const DelayedFree& delayed) {
     const bool ended = delayed.stream == kAllStreams
@@ -438,7 +440,7 @@ void Server::wait_for_all() {
   for (Stream& each : streams_) each.unawaited = false;
 }
 
-/// Memory that is freed in streams stays as it is: nobody allocates any more.
+/// Memory with a delayed free is not freed, since there are no more allocations.
 void Server::finish() { wait_ = host_.synchronize(); }
 
 void Server::wait_for(Stream& awaited) {
@@ -508,7 +510,8 @@ void Server::fill() {
     host_.fill(of.to + row * of.pitch, static_cast<std::uint8_t>(first), of.row_bytes, id);
 }
 
-/// Of several bytes that differ: the first is written, and what is there is copied behind itself.
+/// Fills with a value of several different bytes. The value is written once, and the filled part is then
+/// copied behind itself repeatedly.
 void Server::fill_with_words(const FillArguments& of, runtime::StreamId id) {
   host_.copy_to_device(of.to, std::as_bytes(std::span(&of.value, 1)).first(of.value_bytes), id);
   for (std::uint64_t there = of.value_bytes; there < of.row_bytes; there *= 2)
@@ -645,7 +648,7 @@ runtime::StreamId Server::enter(Stream& stream) {
 void Server::create_stream() {
   const auto of = arguments<CreateStreamArguments>();
   if (of.priority > kGreatestPriority) return fail(Error::InvalidValue);
-  // One that may have work is not used again, since its work may wait for others.
+  // A stream that may have work is not reused, because its work may wait for other work.
   const auto idle =
       std::ranges::find_if(idle_streams_, [&](std::uint32_t number) { return !streams_[number].unawaited; });
   std::uint32_t number = static_cast<std::uint32_t>(streams_.size());
@@ -677,14 +680,14 @@ void Server::destroy_stream() {
   Stream* const destroyed = stream(number);
   if (destroyed == nullptr) return;
   if (number == 0) return fail(Error::InvalidResourceHandle);
-  destroyed->alive = false;  // its work goes on
+  destroyed->alive = false;  // its work continues
   if (!destroyed->of_body) idle_streams_.push_back(number);
 }
 
 void Server::query(runtime::Host::WaitFor wait) {
   if (seen_over(wait)) return;
-  // A program that asks again and again would ask for ever if no time passed: some work of its own ends
-  // first.
+  // Without progress of time, a program that polls in a loop would never end. So the query first waits for
+  // the end of some operation.
   wait_ = host_.next_operation();
   after_wait_ = [this, wait] {
     if (!seen_over(wait)) fail(Error::NotReady);
@@ -693,7 +696,7 @@ void Server::query(runtime::Host::WaitFor wait) {
 
 bool Server::seen_over(const runtime::Host::WaitFor& wait) {
   if (!wait.over()) return false;
-  static_cast<void>(wait.await_ready());  // the program has learnt as much as if it had waited
+  static_cast<void>(wait.await_ready());  // the program knows the same as after a wait
   wait.await_resume();
   return true;
 }

@@ -1,4 +1,4 @@
-// Answers the CUDA calls of one run of a program, in the order in which they come, with a runtime::Host.
+// Server of a program's CUDA calls: performs them in order on a runtime::Host, for one run of the program.
 #pragma once
 
 #include <cstdint>
@@ -20,14 +20,14 @@
 
 namespace gpumux::program {
 
-/// Errors of a program's kernels: said, and told to the program.
+/// Reports errors of a program's kernels to the user and to the program.
 class ProgramErrors final : public emulator::KernelErrors {
  public:
-  /// `heard`: somebody reads what is said.
+  /// `heard`: messages are shown to the user.
   explicit ProgramErrors(bool heard) : heard_(heard) {}
   void outside(const std::string& message) override;
   void assertion(const std::string& line) override;
-  /// What all of its CUDA calls return from then on; Success: nothing has happened.
+  /// The error that all CUDA calls return after a fault, or Success.
   [[nodiscard]] Error code() const;
 
  protected:
@@ -37,7 +37,7 @@ class ProgramErrors final : public emulator::KernelErrors {
   bool heard_;
 };
 
-/// What kernels have printed and the program has not been given.
+/// Collects text that kernels print until it is sent to the program.
 class PrintedText final : public emulator::PrintSink {
  public:
   void print(AppId, std::string_view text) override { text_ += text; }
@@ -47,68 +47,71 @@ class PrintedText final : public emulator::PrintSink {
   std::string text_;
 };
 
-/// Between receive() and answer() a call may have to wait for the device: then wait() says for what, and time
-/// passes. Nothing else lets time pass, so that what a run takes depends on its calls alone.
+/// Performs the calls of one run. If a call must wait for the device, wait() returns the awaited event
+/// between receive() and answer(), and simulated time passes. Time passes only then, so the duration of a run
+/// depends only on its calls.
 class Server {
  public:
-  /// `name`: of the program, for messages.
-  /// `errors`: nullptr where they end the simulation.
+  /// `name`: the program's name in messages.
+  /// `errors`: nullptr if errors of kernels end the simulation.
   Server(std::string name, runtime::Host& host, Process& process, const MemoryFile& memory,
          PrintedText& printed, const ProgramErrors* errors);
 
-  /// The next call, or what has ended. Throws UserError for what no call is.
+  /// Receives the next call, or the end of a process. Throws UserError for bytes that are no call.
   Process::Event receive();
-  /// Does what it says. Throws UserError for kernels that cannot be compiled, and programs without PTX.
+  /// Performs the received call. Throws UserError for kernels that cannot be compiled, and for programs
+  /// without PTX.
   void perform();
   [[nodiscard]] const std::optional<runtime::Host::WaitFor>& wait() const { return wait_; }
   void answer();
-  /// The program or its caller has ended: what it still wrote is said.
+  /// Must be called when the program or its caller has ended. Records the last writes of the host.
   void ended() { record_host_writes(); }
 
-  /// The program has used the run-time library.
+  /// True if the program has used the run-time library.
   [[nodiscard]] bool connected() const { return process_number_ != 0; }
   [[nodiscard]] std::uint64_t launches() const { return launches_; }
-  /// The first library of the program whose CUDA run time cannot be simulated; empty: none.
+  /// The program's first library whose CUDA run time cannot be simulated, or empty.
   [[nodiscard]] const std::string& refused_library() const { return refused_library_; }
   [[nodiscard]] const std::string& refused_launch() const { return refused_launch_; }
   [[nodiscard]] bool host_order_varies() const { return host_order_varies_; }
 
  private:
-  /// Of kernels' threads, by name: as the program's machine code has them.
+  /// Registers per thread by kernel name, from the program's machine code.
   using Registers = std::map<std::string, std::uint32_t>;
   struct Module {
-    std::vector<ptx::Unit> units;  // until all are there
+    std::vector<ptx::Unit> units;  // until all parts have arrived
     std::uint32_t architecture = 0;
-    std::string file;                     // what messages call it
-    std::optional<std::uint32_t> loaded;  // of the host
+    std::string file;                     // name in messages
+    std::optional<std::uint32_t> loaded;  // number of the loaded module at the host
     Registers registers;
   };
   struct Kernel {
-    std::uint32_t module = 0;  // of the host
+    std::uint32_t module = 0;  // number at the host
     std::string name;
     const emulator::KernelInfo* info = nullptr;
-    std::uint32_t registers = 0;  // of a thread
+    std::uint32_t registers = 0;  // per thread
   };
   struct Variable {
-    std::uint32_t module = 0;  // of the host
+    std::uint32_t module = 0;  // number at the host
     std::string name;
   };
   struct Allocation {
     std::uint64_t bytes = 0;
     MemoryKind kind = MemoryKind::Device;
   };
-  /// Of the program's numbers; 0 is the legacy default stream, which waits for all that block, and for which
-  /// they wait: by an event of each, recorded when the other side has something to wait for.
+  /// A stream of the program, by the program's number. Number 0 is the legacy default stream: it waits for
+  /// all blocking streams, and they wait for it. Each waits by an event of the other side, which is recorded
+  /// only if there is work to wait for.
   struct Stream {
-    runtime::StreamId id = 0;  // the host's
+    runtime::StreamId id = 0;  // number at the host
     runtime::EventId order = 0;
     bool alive = true;
     bool blocking = true;
     std::uint8_t priority = 0;
     bool of_body = false;
-    bool unseen_work = false;         // that the default stream has not been told to wait for
-    bool unawaited = false;           // work for which the program has not waited
-    std::uint64_t default_works = 0;  // of the default stream's, those that it has been told to wait for
+    bool unseen_work = false;         // work that the default stream does not wait for yet
+    bool unawaited = false;           // work that the program has not waited for
+    std::uint64_t default_works = 0;  // number of the default stream's works that it waits for
   };
   struct Event {
     runtime::EventId id = 0;
@@ -127,7 +130,7 @@ class Server {
     take_arguments(std::as_writable_bytes(std::span(&value, 1)));
     return value;
   }
-  /// Throws UserError when the call came with others than so many bytes.
+  /// Copies the arguments. Throws UserError unless the request has exactly this number of bytes.
   void take_arguments(std::span<std::byte> to) const;
   template <class T>
   void result(const T& value) {
@@ -138,21 +141,22 @@ class Server {
   void perform_call();
   void hello();
   void load_module();
-  /// What a program gives as a module.
+  /// The content of a module that the program loads.
   struct Image {
-    std::string text;  // PTX; empty: there is nothing in it
-    std::string file;  // what messages call it
+    std::string text;  // PTX; empty if the image has none
+    std::string file;  // name in messages
     std::uint32_t architecture = 0;
     Registers registers{};
   };
   [[nodiscard]] Image image_of(ModuleImage kind);
-  /// `own`: PTX that the program itself has, which may be wrong in any of its kernels; of what nvcc made,
-  /// those that cannot be compiled here may never be asked for.
+  /// Loads a module whose parts have all arrived. `own`: the program provides the PTX itself, so all its
+  /// kernels are checked. In PTX from nvcc, kernels that cannot be compiled may never be launched, so they
+  /// are not checked.
   void load(Module& module, bool own);
-  /// The host's number of one of the program's modules; none: there is no such module.
+  /// The host's number of a module of the program, or nothing if there is no such module.
   [[nodiscard]] std::optional<std::uint32_t> loaded_module(std::uint32_t number) const;
   void take_registers();
-  /// Of the machine code that the machine would execute, or that is of this architecture.
+  /// Register counts from the machine code that the machine would execute, or from that of `architecture`.
   [[nodiscard]] Registers registers_in(const FatBinary& binary, std::uint32_t architecture) const;
   void set_registers(Module& module, Registers registers);
   void kernel_names();
@@ -186,33 +190,34 @@ class Server {
   void wait_for_event();
   void elapsed_time();
   void memory_info();
-  // Bodies and conditions: bodies.cpp.
+  // Bodies and conditions, in bodies.cpp.
   [[nodiscard]] bool is_possible_in_body() const;
   void begin_body();
   void end_body();
   void enqueue_condition();
-  // Arrays and textures: arrays.cpp.
+  // Arrays and textures, in arrays.cpp.
   void create_array();
   void copy_box();
   void create_texture();
-  void destroy_texture();  // or surface
+  void destroy_texture();  // also for surfaces
   void create_surface();
 
   [[nodiscard]] DeviceDescription describe_device() const;
   [[nodiscard]] std::uint32_t most_threads(const emulator::KernelInfo& info, std::uint32_t registers) const;
   [[nodiscard]] Error check_launch(const LaunchArguments& of, const Kernel& kernel) const;
-  /// The call waits for the device, or for one stream: what is known to have ended afterwards.
+  /// Makes the call wait for the device or for one stream, and notes that its work is awaited.
   void wait_for_all();
   void wait_for(Stream& stream);
   void finish();
-  /// Frees what freed itself in streams for which the program has waited.
+  /// Frees memory whose delayed free was in streams that the program has waited for.
   void free_delayed();
   void free_now(Address address);
   void record_host_writes();
-  /// nullptr, and the call fails, for a number that no stream or event has.
+  /// The stream or event with this number. Otherwise the call fails, and the result is nullptr.
   [[nodiscard]] Stream* stream(std::uint32_t number);
   [[nodiscard]] Event* event(std::uint32_t number);
-  /// To be called before something is enqueued in the stream: the host's stream.
+  /// Orders a stream with the default stream and returns the host's stream. Must be called before each
+  /// enqueue.
   runtime::StreamId enter(Stream& stream);
 
   std::string name_;
@@ -226,28 +231,28 @@ class Server {
   Error error_ = Error::Success;
   std::string result_;
   std::string tail_;
-  std::string refused_library_, refused_launch_;  // the first of them
+  std::string refused_library_, refused_launch_;  // the first ones
   bool host_order_varies_ = false;
   std::optional<runtime::Host::WaitFor> wait_;
-  std::optional<SharedMemory> shared_;  // where the host wants to hear of what is written there
+  std::optional<SharedMemory> shared_;  // if the host records writes to shared memory
   std::function<void()> after_wait_;
 
   std::int64_t process_number_ = 0;
   std::uint64_t launches_ = 0;
-  std::uint32_t texts_ = 0;          // of PTX that the program has loaded itself
-  std::uint64_t default_works_ = 0;  // enqueued in the default stream
+  std::uint32_t texts_ = 0;          // number of PTX texts that the program loaded itself
+  std::uint64_t default_works_ = 0;  // number of works enqueued in the default stream
   std::uint64_t default_recorded_ = 0;
   std::vector<Module> modules_;
   std::vector<Kernel> kernels_;
   std::vector<Variable> variables_;
-  std::map<Address, Allocation> allocations_;  // and arrays
+  std::map<Address, Allocation> allocations_;  // including arrays
   std::deque<Stream> streams_;
-  std::vector<std::uint32_t> idle_streams_;  // destroyed, to be used again
+  std::vector<std::uint32_t> idle_streams_;  // destroyed streams that can be reused
   std::vector<Event> events_;
   std::vector<std::uint32_t> idle_events_;
   std::deque<DelayedFree> delayed_frees_;
   bool in_body_ = false;
-  std::uint32_t bodies_ = 0;  // that there are
+  std::uint32_t bodies_ = 0;  // number of bodies
 };
 
 }  // namespace gpumux::program

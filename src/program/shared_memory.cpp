@@ -21,11 +21,11 @@ void SharedMemory::for_each_page(Ranges::const_iterator range, Ranges::const_ite
       while (known != known_.end() && known->first < page) ++known;
       const bool is_known = known != known_.end() && known->first == page;
       if (!is_known) {
-        // The next that the file has: not the end of those pages, which device memory alone may have without
-        // end.
+        // Skips to the next page that the file contains. The pages must not be read to find their end, since
+        // device memory may contain any number.
         const off_t data = ::lseek(file_, static_cast<off_t>(page - base), SEEK_DATA);
         if (data < 0 && errno == ENXIO) break;
-        // A file that does not say has all of them.
+        // A file system without SEEK_DATA is treated as if it had all pages.
         const Address next = data < 0 ? page : base + static_cast<Address>(data) / kPage * kPage;
         if (next != page) {
           page = next - kPage;
@@ -48,8 +48,8 @@ void SharedMemory::add(Address first, std::uint64_t bytes) {
   ranges_[first] = bytes;
   if (bytes == 0) return;
   const auto range = ranges_.find(first);
-  // What is known of pages that the file may not have any more: of ranges that lay there before, and beside
-  // it.
+  // Updates known bytes of pages that the file may not contain any more. They belong to former ranges at
+  // these addresses, or to adjacent ranges.
   for (auto page = known_.lower_bound(first / kPage * kPage);
        page != known_.end() && page->first < first + bytes; ++page)
     know(std::max(page->first, first), std::min(page->first + kPage, first + bytes));
@@ -74,7 +74,7 @@ void SharedMemory::learn(Ranges::const_iterator range, Ranges::const_iterator be
 void SharedMemory::tell_writes(const std::function<void(Address, std::span<const std::byte>)>& tell) {
   Ranges::const_iterator of = ranges_.end();
   Address begin = 0;
-  Address end = 0;  // of the run so far; empty where both are equal
+  Address end = 0;  // end of the current run; no run if both are equal
   const auto finish = [&] {
     if (begin != end) tell(begin, {memory_.host(begin), end - begin});
     begin = end = 0;

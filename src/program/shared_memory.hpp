@@ -1,5 +1,5 @@
-// What the host writes to memory that it shares with the device (pinned, managed), found by comparing it with
-// what was there: for recording alone.
+// Detection of the host's writes to memory that it shares with the device (pinned, managed), by comparison
+// with the earlier content. Used only for recordings.
 #pragma once
 
 #include <array>
@@ -13,22 +13,22 @@
 
 namespace gpumux::program {
 
-/// Takes time and memory by the pages that either side has touched. Pages that the file behind device memory
-/// does not have, since nobody has, are zero.
+/// Shared memory with its last known content. Time and memory use are proportional to the pages that either
+/// side has touched. Pages that the backing file does not contain are zero.
 class SharedMemory {
  public:
-  /// `memory`, and `file`, which backs it, outlive it.
+  /// `memory` and its backing file `file` must outlive this object.
   SharedMemory(const workload::DeviceMemory& memory, int file) : memory_(memory), file_(file) {}
 
-  /// These bytes are shared from now on; what they hold is known.
+  /// Starts to watch a range. Its present content becomes known.
   void add(Address first, std::uint64_t bytes);
-  /// No longer; nothing where none begin there.
+  /// Stops watching the range that starts at `first`, if there is one.
   void remove(Address first);
 
-  /// Calls `tell` for each run of bytes that has changed since it was known, in the order of addresses; then
-  /// it is known. Runs with fewer than kGap equal bytes between them are one.
+  /// Calls `tell` for each run of bytes that differs from the known content, in the order of addresses. The
+  /// new content becomes known. Runs with fewer than kGap equal bytes between them are joined.
   void tell_writes(const std::function<void(Address, std::span<const std::byte>)>& tell);
-  /// What is there now is known.
+  /// Makes the present content the known content.
   void learn() { learn(ranges_.begin(), ranges_.end()); }
 
   static constexpr std::uint64_t kGap = 64;
@@ -36,10 +36,10 @@ class SharedMemory {
  private:
   static constexpr std::uint64_t kPage = 4096;
   using Page = std::array<std::byte, kPage>;
-  using Ranges = std::map<Address, std::uint64_t>;  // bytes, by first address
+  using Ranges = std::map<Address, std::uint64_t>;  // bytes by first address
 
-  /// Calls `visit(range, begin, end, known)` for the bytes of these ranges that lie on pages which the file
-  /// has, page by page; `known`: what is known of them.
+  /// Calls `visit(range, begin, end, known)` page by page, for the bytes of these ranges in pages that the
+  /// file contains or that are known. `known`: their known content.
   template <class Visit>
   void for_each_page(Ranges::const_iterator range, Ranges::const_iterator behind, const Visit& visit);
   void learn(Ranges::const_iterator range, Ranges::const_iterator behind);
@@ -50,7 +50,7 @@ class SharedMemory {
   const workload::DeviceMemory& memory_;
   int file_;
   Ranges ranges_;
-  std::map<Address, Page> known_;  // by first address; of those that are not there zeros are known
+  std::map<Address, Page> known_;  // by first address; pages without an entry are zero
 };
 
 }  // namespace gpumux::program

@@ -4,7 +4,7 @@ namespace gpumux::program {
 namespace {
 
 constexpr std::string_view kBlanks = " \t";
-/// What a shell acts on outside of quotes, wherever it stands, and within double quotes.
+/// Characters with a meaning for a shell: anywhere outside of quotes, and within double quotes.
 constexpr std::string_view kSpecial = "|&;<>()$`*?[]{}\n";
 constexpr std::string_view kSpecialInQuotes = "$`\\";
 
@@ -21,7 +21,7 @@ std::optional<std::vector<std::string>> plain_words(std::string_view command) {
     }
     if (kSpecial.find(c) != std::string_view::npos) return std::nullopt;
     if (!in_word) {
-      if (c == '#' || c == '~') return std::nullopt;  // a comment, a home
+      if (c == '#' || c == '~') return std::nullopt;  // a comment or a home folder
       words.emplace_back();
       in_word = true;
     }
@@ -41,7 +41,7 @@ std::optional<std::vector<std::string>> plain_words(std::string_view command) {
   }
   if (words.empty()) return std::nullopt;
   const std::string& program = words.front();
-  // A=./b is a variable; a name may be a builtin command.
+  // A=./b is an assignment; a name without a slash may be a builtin command.
   if (program.find('/') == std::string::npos || program.find('=') < program.find('/')) return std::nullopt;
   return words;
 }

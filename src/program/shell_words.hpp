@@ -1,4 +1,4 @@
-// Commands that need no shell.
+// Splitting of commands that need no shell.
 #pragma once
 
 #include <optional>
@@ -8,9 +8,9 @@
 
 namespace gpumux::program {
 
-/// The words of a command that a shell would do nothing else with than start its first word, a path, with the
-/// others as arguments. Nothing for all other commands: those with names, variables, patterns, operators or
-/// builtin commands.
+/// The words of a command that a shell would only start: a program given by path, with its arguments. Nothing
+/// for all other commands: those with variables, patterns, operators, builtin commands or programs without a
+/// path.
 [[nodiscard]] std::optional<std::vector<std::string>> plain_words(std::string_view command);
 
 }  // namespace gpumux::program

@@ -1,5 +1,5 @@
-// Colouring of the interference graph in order of definition, with the colours of moves' partners
-// preferred. Copies need no coalescing pass of their own: a preferred colour makes them void.
+// Colours the interference graph in order of definition. The colours of a move's partners are preferred, so
+// copies need no coalescing pass: a move between registers of the same colour is removed.
 #include "ptx/allocate.hpp"
 
 #include <algorithm>
@@ -19,7 +19,7 @@ using isa::Opcode;
 using isa::Operand;
 
 std::uint32_t register_limit(const isa::Function& function, std::uint32_t max_registers) {
-  constexpr std::uint32_t kRegisterFile = 65536;  // 32-bit registers of an SM, Kepler to Hopper
+  constexpr std::uint32_t kRegisterFile = 65536;  // 32-bit registers per SM, Kepler to Hopper
   constexpr std::uint32_t kGranularity = 8;
   std::uint32_t limit = max_registers;
   if (function.max_registers != 0) limit = std::min(limit, function.max_registers);
@@ -38,13 +38,13 @@ constexpr std::uint16_t kNoColor = 0xffff;
 struct Interference {
   std::vector<std::vector<std::uint32_t>> neighbours;
   std::vector<std::vector<std::uint32_t>> moves;  // partners of register moves
-  std::vector<std::uint32_t> order;               // registers by first definition or entry
+  std::vector<std::uint32_t> order;               // registers in order of first definition or entry
 };
 
-/// Rows of registers of different widths overlap in part, and results of these instructions may be
-/// written before all sources are read: keep destinations apart from sources.
+/// True if destinations must not overlap with sources. Register rows of different widths overlap in part, and
+/// these instructions may write results before they have read all sources.
 bool needs_apart(const Instruction& inst) {
-  // Reads all before it writes, as the hardware does, whose accumulators stay where they are.
+  // Mma reads all sources before it writes, like the hardware, which accumulates in place.
   if (inst.op == Opcode::Mma) return false;
   unsigned results = 0;
   bool narrow = false;
@@ -76,7 +76,8 @@ Interference build_interference(const FlowGraph& graph, const RegisterSpace& spa
     if (!listed[reg]) result.order.push_back(reg);
     listed[reg] = true;
   };
-  // What is live into the entry is never defined on some path; such registers share nothing.
+  // A register that is live into the entry is undefined on some path. Such registers interfere with each
+  // other.
   std::vector<std::uint32_t> entry;
   live.in(0).for_each([&](std::uint32_t reg) { entry.push_back(reg); });
   for (std::size_t i = 0; i < entry.size(); ++i) {
@@ -120,11 +121,11 @@ struct Coloring {
   std::vector<std::uint16_t> color;
   std::uint32_t registers = 0;
   std::uint32_t predicates = 0;
-  std::uint32_t failed = isa::kNoTarget;  // a register that found no place
+  std::uint32_t failed = isa::kNoTarget;  // a register that could not be placed
 };
 
-/// `spread`: go round the registers instead of taking the lowest free one, so that a result seldom waits
-/// for the last reader or writer of its register.
+/// Assigns colours. `spread`: cycles through the registers instead of taking the lowest free one, so that a
+/// result seldom waits for the last reader or writer of its register.
 Coloring assign_colors(const Interference& graph, const RegisterSpace& space,
                        const std::vector<std::uint32_t>& order, std::uint32_t limit, bool stack,
                        bool spread = false) {
@@ -184,7 +185,7 @@ Coloring assign_colors(const Interference& graph, const RegisterSpace& space,
   return result;
 }
 
-/// The order of Chaitin and Briggs: registers of low degree last.
+/// The simplification order of Chaitin and Briggs: registers of low degree come last.
 std::vector<std::uint32_t> simplification_order(const Interference& graph, const RegisterSpace& space) {
   std::vector<std::uint32_t> degree(space.size(), 0);
   std::uint32_t top = 0;
@@ -219,11 +220,11 @@ std::vector<std::uint32_t> simplification_order(const Interference& graph, const
   return order;
 }
 
-/// A thread's share of a full SM: using fewer registers than this gains no occupancy.
+/// A thread's share of the registers of a full SM. Fewer registers than this do not increase occupancy.
 constexpr std::uint32_t kFreeRegisters = 32;
 
-/// How many registers to spread values over: two fifths more than are live at once, as ptxas does, while
-/// that costs no occupancy.
+/// The number of registers over which values are spread: two fifths more than are live at once, like ptxas,
+/// as long as this does not reduce occupancy.
 std::uint32_t spread_registers(std::uint32_t pressure, std::uint32_t limit) {
   const std::uint32_t spread = std::min(kFreeRegisters, (pressure * 7 / 5 + 1) / 2 * 2);
   return std::min(limit, std::max(pressure, spread));
@@ -236,7 +237,7 @@ void rewrite(FlowGraph& graph, const RegisterSpace& space, const Coloring& color
     code.reserve(block.code.size());
     for (Instruction inst : block.code) {
       for_each_use(inst, [&](Operand& operand) {
-        // A register that is read but never written anywhere may have no colour: any will do.
+        // A register that is read but never written may have no colour. Register 0 is used for it.
         if (coloring.color[space.index(operand)] == kNoColor) {
           operand.reg = 0;
         } else {
@@ -261,7 +262,7 @@ std::uint32_t max_pressure(const FlowGraph& graph, const isa::Function& function
 void allocate_registers(FlowGraph& graph, isa::Function& function, std::uint32_t limit, bool stack,
                         bool keep_moves) {
   Spiller spiller(graph, function, stack);
-  std::uint32_t aim = limit;  // lowered when colouring fails although the pressure fits
+  std::uint32_t aim = limit;  // lowered if colouring fails although the pressure fits
   for (int round = 0;; ++round) {
     GPUMUX_CHECK(round < 2000);
     const RegisterSpace space(function);
@@ -280,7 +281,7 @@ void allocate_registers(FlowGraph& graph, isa::Function& function, std::uint32_t
     Coloring best = assign_colors(interference, space, interference.order, wanted, stack, true);
     for (int more = 0;
          more < 2 && best.failed != isa::kNoTarget && wanted + 2 <= std::min(limit, kFreeRegisters); ++more) {
-      wanted += 2;  // pairs leave gaps
+      wanted += 2;  // register pairs leave gaps
       best = assign_colors(interference, space, interference.order, wanted, stack, true);
     }
     if (best.failed != isa::kNoTarget) {

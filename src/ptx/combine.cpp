@@ -12,7 +12,7 @@ using isa::Type;
 
 namespace {
 
-/// Offsets that a memory instruction can hold (24 bits, signed, as in the hardware).
+/// Largest offset of a memory instruction (24 bits, signed, as on hardware).
 constexpr std::int64_t kLargestOffset = (std::int64_t{1} << 23) - 1;
 
 std::int64_t signed_immediate(const Operand& operand, unsigned width) {
@@ -55,7 +55,7 @@ class Combiner {
   }
 
  private:
-  /// The definition of `reg` when its own sources still hold what they held there.
+  /// The definition of `reg`, if the definition's sources still have the same values, or nullptr.
   const Instruction* usable_definition(const Operand& reg) const {
     if (!reg.is_register() || reg.kind == Operand::Kind::Pred || !defs_.is_value(reg)) return nullptr;
     const Instruction& def = defs_.definition(reg);
@@ -66,7 +66,8 @@ class Combiner {
     return &def;
   }
 
-  /// A register that is no value: the same block, and not written between.
+  /// True if a register that is no value was not written between the definition of `reg` and here, in the
+  /// same block.
   bool unchanged(const Operand& reg, const Operand& source) const {
     if (defs_.block_of(reg) != block_ || defs_.index_of(reg) >= index_) return false;
     const auto& code = graph_.blocks[block_].code;
@@ -155,7 +156,7 @@ class Combiner {
     }
   }
 
-  /// cvt.s64.s32 and shl.b64 are one mul.wide.
+  /// Combines cvt.s64.s32 and shl.b64 into mul.wide.
   void fold_shift(Instruction& inst) {
     if (isa::width_bits(inst.type) != 64 || inst.src[1].kind != Operand::Kind::Imm || inst.src[1].imm > 30)
       return;

@@ -1,4 +1,4 @@
-// The order of the passes.
+// The back end's sequence of passes.
 #include "ptx/compile.hpp"
 
 #include <algorithm>
@@ -26,7 +26,7 @@ using isa::Opcode;
 
 namespace {
 
-/// A kernel or a function that it really calls, on its way to final code.
+/// A kernel, or a function that it really calls, during compilation.
 struct Compiled {
   std::uint32_t module_index = isa::kNoTarget;  // callees only
   Function function;
@@ -40,8 +40,9 @@ void lower(Compiled& unit, bool stack, bool is_root, std::uint32_t alloca, isa::
   lower_returns(unit.graph, is_root, as_written);
 }
 
-/// Loads may be hoisted until this many registers are live (or as many as before scheduling, when that
-/// is more): at 32 an SM of 65536 registers holds 2048 threads, at 64 still 1024.
+/// Targets of the number of live registers while loads are hoisted. A kernel with more live registers before
+/// scheduling keeps its number. With 32 registers, an SM of 65536 registers holds 2048 threads, with 64 it
+/// holds 1024.
 constexpr RegisterTarget kScheduleRegisters{32, 64};
 
 void clean_up(Compiled& unit) {
@@ -75,8 +76,8 @@ void make_physical(Compiled& unit, std::uint32_t limit, bool stack) {
   allocate_registers(unit.graph, unit.function, limit, stack);
 }
 
-/// Bytes of stack that calls from the kernel, units[0], need beyond its own frame. With recursion or function
-/// pointers nobody knows how deep they nest: then the largest frame and kStackReserveBytes.
+/// Bytes of stack that calls need beyond the frame of the kernel, units[0]. With recursion or function
+/// pointers, the depth of calls is unknown: then the largest frame plus kStackReserveBytes.
 std::uint64_t stack_bytes(const std::vector<Compiled>& units, const Module& module, const CallGraph& calls) {
   const auto frame = [&](std::size_t unit) {
     return (std::uint64_t{units[unit].function.local_bytes} + 15U) / 16U * 16U;
@@ -101,7 +102,7 @@ std::uint64_t stack_bytes(const std::vector<Compiled>& units, const Module& modu
     }
   }
   if (!known) return largest + kStackReserveBytes;
-  std::vector<std::uint64_t> depth(units.size(), 0);  // with a unit's own frame
+  std::vector<std::uint64_t> depth(units.size(), 0);  // including the unit's own frame
   for (const std::uint32_t index : calls.callees_first()) {
     const std::uint32_t unit = unit_of[index];
     if (unit == isa::kNoTarget) continue;
@@ -111,7 +112,7 @@ std::uint64_t stack_bytes(const std::vector<Compiled>& units, const Module& modu
   return *std::max_element(depth.begin(), depth.end());
 }
 
-/// Puts the units' code behind each other and resolves calls.
+/// Concatenates the units' code and resolves calls.
 Function link_functions(std::vector<Compiled>& units, const Module& module, const CallGraph& calls) {
   const bool has_calls =
       std::any_of(units[0].graph.blocks.begin(), units[0].graph.blocks.end(), [](const Block& b) {
@@ -137,7 +138,7 @@ Function link_functions(std::vector<Compiled>& units, const Module& module, cons
       if (inst.op == Opcode::BrxIdx) inst.call += static_cast<std::uint32_t>(tables.size());
       if (inst.op == Opcode::Call) {
         const std::string& callee = part.calls[inst.call].callee;
-        // Entries are not known yet: remember which one.
+        // The callee's entry is not known yet, so its module index is stored.
         inst.target = callee.empty() ? isa::kNoTarget : function_index(module, callee);
       }
       code.push_back(inst);

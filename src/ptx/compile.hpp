@@ -1,4 +1,4 @@
-// The back end: virtual code -> machine code with physical registers, scheduled for an in-order warp.
+// The back end: compiles virtual code to machine code with physical registers, scheduled for in-order warps.
 #pragma once
 
 #include <cstdint>
@@ -10,24 +10,24 @@
 namespace gpumux::ptx {
 
 struct CompileOptions {
-  /// 0: only resolve labels and post-dominators (virtual registers stay; for differential tests).
-  /// 1: everything.
+  /// 0: only resolves labels and post-dominators and keeps virtual registers, for differential tests. 1: all
+  /// passes.
   int optimize = 1;
-  /// Ptx: one instruction for each of the PTX, in its order, in physical registers; `optimize` is not used
-  /// then.
+  /// Ptx: one instruction for each PTX instruction, in the PTX's order, in physical registers. `optimize` is
+  /// ignored.
   isa::CodeLevel level = isa::CodeLevel::Machine;
-  /// Fuses multiplications and additions as ptxas does; without: as under its -fmad=false. Not at level Ptx.
+  /// Fuses multiplications and additions like ptxas. false: as with -fmad=false. Not used at level Ptx.
   bool contract = true;
-  /// With a Notify in front of each instruction at which a block may stop being idempotent
+  /// Inserts a Notify in front of each instruction at which a block may stop being idempotent
   /// (ptx/idempotence.hpp).
   bool notices = false;
-  /// Registers per thread that allocation may use (16..255); .maxnreg and .maxntid lower it.
+  /// Limit for registers per thread (16 to 255), which .maxnreg and .maxntid can lower.
   std::uint32_t max_registers = 255;
 };
 
-/// Final code for one kernel: device functions inlined (recursive and indirect ones compiled along
-/// into the same code and called), labels resolved to pcs, `reconverge` set on each branch that can
-/// diverge, `final` set. Symbols keep module indices. Throws UserError at the instruction's place for
+/// Compiles one kernel to final code. Device functions are inlined, recursive and indirect ones are compiled
+/// into the same code and called. Labels are resolved to pcs, `reconverge` is set on each branch that can
+/// diverge, and `final` is set. Symbols keep module indices. Throws UserError at the instruction's place for
 /// calls to functions that do not exist.
 [[nodiscard]] isa::Function compile(const isa::Module& module, const isa::Function& kernel,
                                     const CompileOptions& options);
@@ -38,8 +38,9 @@ struct CodeFigures {
   std::uint32_t registers = 0;
   std::uint32_t basic_blocks = 0;
   std::uint32_t global_loads = 0;
-  double mean_load_use_distance = 0;    // instructions from a global load to its first consumer,
-  double median_load_use_distance = 0;  // within the block (a load without consumer there: to its end)
+  double mean_load_use_distance = 0;    // instructions from a global load to its first use, or to the block's
+                                        // end
+  double median_load_use_distance = 0;  // median of the same distance
 };
 [[nodiscard]] CodeFigures figures(const isa::Function& function);
 

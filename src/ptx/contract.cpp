@@ -1,13 +1,12 @@
-// Floating-point contraction, as ptxas does it: mul and add, or sub, without a rounding of their own become
-// one fma, which rounds once (PTX ISA 9.0, sections 9.7.3.4 and 9.7.3.6). Code that says .rn is left as it
-// is.
+// Floating-point contraction like ptxas: a mul and an add or sub without explicit rounding become one fma,
+// which rounds once (PTX ISA 9.0, sections 9.7.3.4 and 9.7.3.6). Instructions with .rn are not changed.
 //
-// Which of them, is read from what ptxas 13.0 makes of small kernels:
-// - all uses of the product are such additions (or negations whose uses are), else it stays;
-// - of two products that meet, the first operand is the one that joins;
-// - they are in one basic block, or the product has an immediate factor, so that it costs no register to move
-// it;
-// - .ftz is the same for both; the product has no .sat.
+// The conditions are derived from ptxas 13.0's code for small kernels:
+// - all uses of the product must be such additions, or negations all of whose uses are;
+// - if both operands of a sum are products, the first one is fused;
+// - product and sum are in one basic block, or the product has an immediate factor, so that moving it costs
+//   no register;
+// - both have the same .ftz, and the product has no .sat.
 #include <vector>
 
 #include "ptx/definitions.hpp"
@@ -68,7 +67,7 @@ class Contraction {
     bool negated = false;
   };
 
-  /// What the register holds, when that is a product or one with its sign changed.
+  /// The product in a register, or the product whose negation is in the register.
   Product product(const Operand& reg, const Instruction& sum) const {
     Product result;
     Operand of = reg;
@@ -87,7 +86,7 @@ class Contraction {
     return {};
   }
 
-  /// An immediate, or a register that holds one.
+  /// True for an immediate, or a register that holds one.
   bool is_constant(const Operand& source) const {
     if (source.kind == Operand::Kind::Imm) return true;
     if (!source.is_register() || !defs_.is_value(source)) return false;
@@ -101,7 +100,7 @@ class Contraction {
     return values && (is_constant(mul.src[0]) || is_constant(mul.src[1]));
   }
 
-  /// Nothing writes the factors between the product and the end of its block, or they are values.
+  /// True if the factors are not written between the product and its use in the same block, or are values.
   bool lasts(const Instruction& mul, std::uint32_t behind, const Place& use) const {
     bool same = true;
     for_each_use(mul, [&](const Operand& source) {
@@ -112,13 +111,13 @@ class Contraction {
     return same;
   }
 
-  /// All that reads `reg` is a sum that can take the product in its place.
+  /// True if each reader of `reg` is a sum that can be fused with the product.
   bool only_summed(const Operand& reg, const Instruction& mul, bool through_sign) const {
     const Place made{defs_.block_of(mul.dst[0]), defs_.index_of(mul.dst[0])};
     const bool can_move = moves(mul);
     for (const Place& use : uses_[defs_.space().index(reg)]) {
       const Instruction& user = graph_.blocks[use.block].code[use.index];
-      if (user.op == Opcode::Fma && !reads(user, reg)) continue;  // joined already
+      if (user.op == Opcode::Fma && !reads(user, reg)) continue;  // already fused
       if (user.type != mul.type || user.ftz != mul.ftz) return false;
       if (user.op == Opcode::Neg && through_sign) {
         if (!defs_.is_value(user.dst[0]) || !only_summed(user.dst[0], mul, false)) return false;

@@ -14,7 +14,7 @@ Definitions::Definitions(const FlowGraph& graph, const isa::Function& function)
       idom_(immediate_dominators(graph)),
       enter_(graph.blocks.size(), 1),
       leave_(graph.blocks.size(), 0) {
-  // Intervals of a walk over the dominator tree.
+  // Entry and exit times of a walk over the dominator tree.
   std::vector<std::vector<BlockId>> children(graph.blocks.size());
   for (const BlockId id : order_) {
     if (idom_[id] != kNoBlock) children[idom_[id]].push_back(id);

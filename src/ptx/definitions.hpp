@@ -1,4 +1,4 @@
-// Which virtual registers behave like values of static single assignment form.
+// Virtual registers that behave like values of static single assignment form.
 #pragma once
 
 #include <cstdint>
@@ -9,12 +9,13 @@
 
 namespace gpumux::ptx {
 
-/// Positions are (block, index); valid until instructions are inserted or removed.
+/// Definitions of registers. Positions are (block, index) and are valid until instructions are inserted or
+/// removed.
 class Definitions {
  public:
   Definitions(const FlowGraph& graph, const isa::Function& function);
 
-  /// One unguarded definition, which dominates every use: the register is a value.
+  /// True if the register is a value: it has one unguarded definition, which dominates all uses.
   [[nodiscard]] bool is_value(const isa::Operand& reg) const { return value_[space_.index(reg)]; }
   /// The defining instruction of a value.
   [[nodiscard]] const isa::Instruction& definition(const isa::Operand& reg) const {
@@ -31,7 +32,7 @@ class Definitions {
   [[nodiscard]] bool dominates(BlockId above, BlockId below) const {
     return enter_[above] <= enter_[below] && leave_[below] <= leave_[above];
   }
-  /// Blocks in an order in which dominators come first.
+  /// The blocks in an order in which dominators come first.
   [[nodiscard]] const std::vector<BlockId>& order() const { return order_; }
   [[nodiscard]] const std::vector<BlockId>& idom() const { return idom_; }
 

@@ -1,5 +1,5 @@
-// Orders, dominators, post-dominators and loops of a control-flow graph.
-// Dominators after Cooper, Harvey and Kennedy, "A Simple, Fast Dominance Algorithm" (2001).
+// Orders, dominators, post-dominators and loops of a control-flow graph. Dominators: Cooper, Harvey and
+// Kennedy, "A Simple, Fast Dominance Algorithm" (2001).
 #include <algorithm>
 #include <utility>
 
@@ -39,7 +39,8 @@ namespace {
 
 using Edges = std::vector<std::vector<BlockId>>;
 
-/// Post order of what `root` reaches; iterative, so that long chains of blocks are fine.
+/// Post order of the blocks reachable from `root`. Iterative, so that long chains of blocks cannot overflow
+/// the host's stack.
 std::vector<BlockId> post_order(const Edges& edges, BlockId root) {
   std::vector<BlockId> result;
   std::vector<bool> seen(edges.size(), false);
@@ -120,7 +121,7 @@ std::vector<BlockId> immediate_post_dominators(const FlowGraph& graph) {
   const std::size_t count = graph.blocks.size();
   const BlockId exit = static_cast<BlockId>(count);
   const Edges forward = forward_edges(graph);
-  // The reversed graph, rooted at a virtual exit.
+  // The reversed graph, whose root is a virtual exit.
   Edges from_exit(count + 1);
   for (BlockId id = 0; id < count; ++id) {
     for (const BlockId target : forward[id]) from_exit[target].push_back(id);
@@ -132,11 +133,10 @@ std::vector<BlockId> immediate_post_dominators(const FlowGraph& graph) {
       from_exit[exit].push_back(id);
     }
   }
-  std::vector<bool> ends(count + 1, false);  // reaches a regular end
+  std::vector<bool> ends(count + 1, false);  // blocks from which a regular end can be reached
   for (const BlockId id : post_order(from_exit, exit)) ends[id] = true;
-  // A guarded exit takes lanes away without a branch, so it is no edge, unless it is the only way out of
-  // a loop. In post order, so that a loop gets its edge before the blocks that lead to it, which then end
-  // too.
+  // A guarded exit removes lanes without a branch, so it is no edge, unless it is the only way out of a loop.
+  // Post order gives a loop its edge before the blocks that lead to it, for which the loop then has an end.
   for (const BlockId id : post_order(forward, 0)) {
     const auto& code = graph.blocks[id].code;
     const bool leaves = std::any_of(code.begin(), code.end(), [](const Instruction& inst) {
@@ -146,14 +146,14 @@ std::vector<BlockId> immediate_post_dominators(const FlowGraph& graph) {
     from_exit[exit].push_back(id);
     for (const BlockId block : post_order(from_exit, id)) ends[block] = true;
   }
-  // Edges into the part that traps or never ends are dropped: its lanes never join the others.
+  // Edges into the part that traps or never ends are dropped, because its lanes never join the others.
   for (BlockId id = 0; id < count; ++id) {
     if (ends[id]) continue;
     auto& edges = from_exit[id];
     edges.erase(std::remove_if(edges.begin(), edges.end(), [&](BlockId from) { return ends[from]; }),
                 edges.end());
   }
-  // That part gets ends of its own: traps first, then the last block of what still reaches none.
+  // This part gets its own ends: first traps, then the last block of each region that still reaches none.
   std::vector<bool> seen = ends;
   const auto root_at = [&](BlockId id) {
     from_exit[exit].push_back(id);

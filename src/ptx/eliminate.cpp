@@ -1,4 +1,4 @@
-// Common subexpressions, dead code and names of values inside blocks.
+// Elimination of common subexpressions and of dead code, and renaming of values within blocks.
 #include <algorithm>
 #include <map>
 #include <string>
@@ -15,7 +15,7 @@ using isa::Operand;
 
 namespace {
 
-/// Everything that decides the result, as bytes.
+/// All properties that determine the result, as bytes.
 std::string key_of(const Instruction& inst) {
   std::string key;
   const auto add = [&](std::uint64_t value) {
@@ -39,7 +39,7 @@ std::string key_of(const Instruction& inst) {
   return key;
 }
 
-/// Worth keeping in a register: not a mere move.
+/// True if the result is worth a register: false for mere moves.
 bool worth_keeping(const Instruction& inst) {
   if (inst.op == Opcode::Mov) return inst.src[0].kind == Operand::Kind::Special;
   return true;
@@ -104,7 +104,7 @@ bool eliminate_dead(FlowGraph& graph, isa::Function& function) {
             changed = any = true;
             continue;
           }
-          // A fetch writes the components alone that somebody reads.
+          // A fetch writes only the components that are read.
           if (code[i].op == Opcode::Tex || code[i].op == Opcode::SurfLd) {
             for (Operand& dst : code[i].dst)
               if (dst && !after.test(space.index(dst))) dst = {};
@@ -125,9 +125,9 @@ bool eliminate_dead(FlowGraph& graph, isa::Function& function) {
 }
 
 void rename_locals(FlowGraph& graph, isa::Function& function) {
-  const RegisterSpace space(function);               // of the old names: new ones are never looked up
-  std::vector<std::uint32_t> last(space.size(), 0);  // index of the last definition in the block
-  std::vector<bool> guarded(space.size(), false);    // old and new value must share a name
+  const RegisterSpace space(function);               // only old registers; new ones are not looked up
+  std::vector<std::uint32_t> last(space.size(), 0);  // by register: index of the last definition in the block
+  std::vector<bool> guarded(space.size(), false);    // old and new value must share a register
   std::vector<Operand> current(space.size());
   for (Block& block : graph.blocks) {
     auto& code = block.code;

@@ -1,6 +1,7 @@
-// Sequences after P. Markstein, "IA-64 and Elementary Functions" (2000), ch. 8 and 9: an approximation,
-// Newton's iteration, and a last step by the exact residual, which an fma computes. Integer division by
-// a float reciprocal follows the same idea with an estimate that is never too large.
+// Expansion of divisions and roots. The sequences follow P. Markstein, "IA-64 and Elementary Functions"
+// (2000), chapters 8 and 9: an approximation, Newton's iteration, and a last step with the exact residual,
+// which an fma computes. Integer division uses a float reciprocal in the same way, with an estimate that is
+// never too large.
 #include "ptx/expand.hpp"
 
 #include <bit>
@@ -83,13 +84,13 @@ class Sequence {
     const Operand d = fresh(wide_);
     Instruction& inst = add(op, float_type_, d, {a});
     inst.approx = true;
-    inst.ftz = wide_;  // the form that hardware has for f64
+    inst.ftz = wide_;  // the hardware's form for f64
     return d;
   }
   [[nodiscard]] Operand one() const { return Operand::immediate(wide_ ? kOneF64 : kOneF32); }
   [[nodiscard]] Operand half() const { return Operand::immediate(wide_ ? kHalfF64 : kHalfF32); }
 
-  /// dst = a COMPARE b, and also what `ok` says so far.
+  /// Adds a test a COMPARE b to the condition `ok`.
   void require(isa::Compare how, const Operand& a, const Operand& b) {
     const Operand ok = new_pred(function_);
     Instruction& test = add(Opcode::Setp, Type::U32, ok, {a, b});
@@ -101,9 +102,10 @@ class Sequence {
     out_.ok = ok;
   }
 
-  /// `ok` and |a| in [2^-60, 2^60], or 2^+-500 for f64: then no step leaves the normal range and
-  /// residuals are exact. For roots the sign must be clear as well. The iteration for a reciprocal of
-  /// f64 ends one unit off where all bits of the divisor's mantissa are ones: their lower word is excluded.
+  /// Sets `ok` to: |a| is in [2^-60, 2^60], for f64 in [2^-500, 2^500]. Then no step leaves the normal range,
+  /// and residuals are exact. For roots (`sign_clear`), the sign must be clear as well. For `divisor` in f64,
+  /// a mantissa whose lower word is all ones is excluded, because the iteration for the reciprocal ends one
+  /// unit off if all mantissa bits are ones.
   bool check(const Operand& a, bool sign_clear, bool divisor = false) {
     constexpr std::uint32_t kFirst32 = 67;  // biased exponents
     constexpr std::uint32_t kCount32 = 120;
@@ -136,7 +138,7 @@ class Sequence {
     return true;
   }
 
-  /// 1 / b to within half a unit and a little, and -b.
+  /// 1 / b with an error slightly above half a unit in the last place, and -b.
   std::pair<Operand, Operand> refined_reciprocal(const Operand& b) {
     const Operand minus = negate(b);
     const Operand r = estimate(Opcode::Rcp, b);
@@ -186,10 +188,10 @@ class Sequence {
     return false;
   }
 
-  /// x ~ 2^32 / b from a float reciprocal that is made a little too small, one Newton step in integers,
-  /// q = high(x a), and at most two corrections.
+  /// Unsigned division: x ~ 2^32 / b from a float reciprocal that is slightly too small, one Newton step in
+  /// integers, q = high(x a), and at most two corrections.
   void divide_u32(const Operand& a, const Operand& b, const Operand& dst, bool remainder) {
-    constexpr std::uint64_t kScale = 0x0fff'fffe;  // 2^32 less two units in the last place
+    constexpr std::uint64_t kScale = 0x0fff'fffe;  // 2^32 minus two units in the last place
     const auto reg = [&] { return new_reg32(function_); };
     const Operand as_float = reg();
     Instruction& to_float = add(Opcode::Cvt, Type::F32, as_float, {b});
@@ -238,7 +240,7 @@ class Sequence {
     }
     const Operand negative = new_pred(function_);
     add(Opcode::Setp, Type::S32, negative, {sign, Operand::immediate(0)}).compare = isa::Compare::LT;
-    // Division by zero gives all ones whatever the sign.
+    // Division by zero gives all ones, whatever the sign.
     const Operand flip = new_pred(function_);
     Instruction& test = add(Opcode::Setp, Type::S32, flip, {origin_.src[1], Operand::immediate(0)});
     test.compare = isa::Compare::NE;
@@ -248,7 +250,7 @@ class Sequence {
     add(Opcode::Mov, Type::B32, origin_.dst[0], {result});
   }
 
-  /// Small operands, the usual case: 32-bit division.
+  /// 64-bit division with a fast path for small operands, the usual case: 32-bit division.
   void divide_64(bool remainder) {
     const auto split = [&](const Operand& value) {
       const Operand lo = new_reg32(function_);
@@ -264,7 +266,7 @@ class Sequence {
     add(Opcode::Or, Type::B32, high, {a_hi, b_hi});
     const Operand high_is_zero = new_pred(function_);
     add(Opcode::Setp, Type::U32, high_is_zero, {high, Operand::immediate(0)}).compare = isa::Compare::EQ;
-    out_.ok = new_pred(function_);  // all ones has 64 bits: division by zero is for the slow path
+    out_.ok = new_pred(function_);  // division by zero gives all 64 bits set, by the slow path
     Instruction& test = add(Opcode::Setp, Type::U32, out_.ok, {b_lo, Operand::immediate(0)});
     test.compare = isa::Compare::NE;
     test.bool_op = isa::BoolOp::And;
@@ -295,7 +297,7 @@ void expand_arithmetic(FlowGraph& graph, Function& function) {
     for (std::size_t i = 0; i < graph.blocks[id].code.size(); ++i) {
       Instruction inst = graph.blocks[id].code[i];
       std::vector<Instruction> copies;
-      for (Operand& operand : inst.src) {  // the slow path reads the sources behind the fast path's result
+      for (Operand& operand : inst.src) {  // the slow path reads sources after the fast path's result
         if (!operand.is_register() || operand != inst.dst[0]) continue;
         const bool wide = operand.kind == Operand::Kind::Reg64;
         Instruction copy = make(Opcode::Mov, wide ? Type::B64 : Type::B32, inst);
@@ -332,7 +334,7 @@ void expand_arithmetic(FlowGraph& graph, Function& function) {
       graph.blocks[slow].code.push_back(inst);
       graph.blocks[slow].next = tail;
       id = tail;
-      i = static_cast<std::size_t>(-1);  // go on at the tail's first instruction
+      i = static_cast<std::size_t>(-1);  // continue at the tail's first instruction
     }
   }
 }

@@ -1,4 +1,4 @@
-// Division, reciprocals and square roots as the instruction sequences that GPUs run for them.
+// Expansion of division, reciprocals and square roots into the instruction sequences that GPUs execute.
 #pragma once
 
 #include <vector>
@@ -8,22 +8,22 @@
 
 namespace gpumux::ptx {
 
-/// What an exact instruction becomes: `fast` computes the same result, bit for bit, whenever predicate
-/// `ok` holds behind it (always, when there is none).
+/// The expansion of an exact instruction. `fast` computes the same result, bit for bit, if predicate `ok` is
+/// true after it. Without `ok`, always.
 struct Expansion {
   std::vector<isa::Instruction> fast;
   isa::Operand ok;
 };
 
-/// False when `inst` is none of: div, rcp, sqrt (.rn, f32 and f64), div, rem (u32, s32, u64, s64).
-/// The sequences are right for estimates (rcp.approx, rsqrt.approx) that are correctly rounded (f32; one
-/// unit in the last place off also does, but for divisors whose mantissa is all ones), or within 2^-19
-/// relative (f64).
+/// Expands div, rcp and sqrt (.rn, f32 and f64), and div and rem (u32, s32, u64, s64). Returns false for
+/// other instructions. The sequences are exact if the f32 estimates (rcp.approx, rsqrt.approx) are correctly
+/// rounded, and the f64 estimates are within 2^-19 relative. An f32 error of one unit in the last place is
+/// also sufficient, except for divisors whose mantissa is all ones.
 [[nodiscard]] bool expand_instruction(isa::Function& function, const isa::Instruction& inst,
                                       Expansion& result);
 
-/// Expands the graph's divisions and roots; where a fast sequence needs a check, the exact instruction
-/// stays as the slow path, out of line.
+/// Expands all divisions and roots of the graph. If a fast sequence needs a check, the exact instruction
+/// becomes the slow path, out of line.
 void expand_arithmetic(FlowGraph& graph, isa::Function& function);
 
 }  // namespace gpumux::ptx

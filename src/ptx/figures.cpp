@@ -13,7 +13,8 @@ using isa::Operand;
 
 namespace {
 
-/// True when `inst` reads or overwrites (part of) `reg`. A physical 64-bit register is a pair of 32-bit ones.
+/// True if `inst` reads or overwrites `reg` or a part of it. A physical 64-bit register is a pair of 32-bit
+/// registers.
 bool touches(const Instruction& inst, const Operand& reg, bool physical) {
   bool found = false;
   const auto same = [&](const Operand& operand) {

@@ -1,4 +1,4 @@
-// Building, simplifying and laying out the control-flow graph.
+// Construction, simplification and layout of the control-flow graph.
 #include "ptx/flow.hpp"
 
 #include <algorithm>
@@ -27,7 +27,7 @@ BlockId FlowGraph::add_block(BlockId after) {
 
 namespace {
 
-/// First instruction of each label's block.
+/// By label: index of the first instruction of its block.
 std::vector<std::uint32_t> find_labels(const Function& function) {
   std::vector<std::uint32_t> at;
   for (std::uint32_t i = 0; i < function.code.size(); ++i) {
@@ -48,7 +48,7 @@ std::vector<std::uint32_t> find_labels(const Function& function) {
 }  // namespace
 
 namespace {
-constexpr std::uint8_t kJumpMark = 2;  // Nop::shift; 1 is .pragma "nounroll"
+constexpr std::uint8_t kJumpMark = 2;  // Nop::shift of a jump mark; 1 is .pragma "nounroll"
 }
 
 bool is_jump_mark(const Instruction& inst) { return inst.op == Opcode::Nop && inst.shift == kJumpMark; }
@@ -60,9 +60,9 @@ FlowGraph build_flow(const Function& function, bool keep_jumps) {
     return label_at[label];
   };
   FlowGraph graph;
-  // block_of[i]: the block that instruction i opens.
+  // block_of[i]: the block that starts with instruction i.
   std::vector<BlockId> block_of(function.code.size() + 1, kNoBlock);
-  graph.blocks.emplace_back();  // the entry: never a branch target
+  graph.blocks.emplace_back();  // the entry, which is never a branch target
   BlockId current = 0;
   bool open = true;
   for (std::uint32_t i = 0; i < function.code.size(); ++i) {
@@ -83,7 +83,7 @@ FlowGraph build_flow(const Function& function, bool keep_jumps) {
       continue;
     }
     if (inst.op == Opcode::Bra && !inst.guard) {
-      block.next = label_place(inst, inst.target);  // an instruction index until below
+      block.next = label_place(inst, inst.target);  // an instruction index, converted to a block below
       block.uniform_next = true;
       block.code.push_back(inst);  // marks that `next` is an index
       open = false;
@@ -142,7 +142,7 @@ FlowGraph build_flow(const Function& function, bool keep_jumps) {
 
 namespace {
 
-/// Keeps the blocks of `keep` and renumbers.
+/// Removes all blocks that are not in `keep` and renumbers the others.
 void keep_blocks(FlowGraph& graph, const std::vector<bool>& keep) {
   std::vector<BlockId> renamed(graph.blocks.size(), kNoBlock);
   std::vector<Block> blocks;
@@ -173,7 +173,7 @@ void keep_blocks(FlowGraph& graph, const std::vector<bool>& keep) {
   graph.order = std::move(order);
 }
 
-/// A conditional branch whose two ways lead to the same block is none.
+/// Removes conditional branches whose two targets are the same block.
 void drop_void_branches(FlowGraph& graph) {
   for (Block& block : graph.blocks) {
     if (block.code.empty()) continue;
@@ -182,7 +182,7 @@ void drop_void_branches(FlowGraph& graph) {
   }
 }
 
-/// Redirects edges to empty blocks.
+/// Redirects edges around empty blocks.
 void skip_empty_blocks(FlowGraph& graph) {
   const auto forward = [&](BlockId id) {
     for (std::size_t hops = 0; hops <= graph.blocks.size(); ++hops) {
@@ -250,7 +250,7 @@ void emit_flow(const FlowGraph& graph, Function& function, std::uint32_t base) {
     code.insert(code.end(), block.code.begin(), block.code.end());
     const BlockId following = place + 1 < graph.order.size() ? graph.order[place + 1] : kNoBlock;
     if (block.next != kNoBlock && block.next != following) {
-      // `@p bra X; bra Y` with X behind it is `@!p bra Y`.
+      // `@p bra X; bra Y` with X as the following block becomes `@!p bra Y`.
       if (!block.code.empty() && is_jump_mark(code.back())) {
         code.back().op = Opcode::Bra;
         code.back().uniform = true;
@@ -272,9 +272,9 @@ void emit_flow(const FlowGraph& graph, Function& function, std::uint32_t base) {
   }
   for (std::size_t i = 0; i < code.size(); ++i) {
     Instruction& inst = code[i];
-    inst.reconverge = isa::kNoTarget;  // virtual code keeps a mark there
+    inst.reconverge = isa::kNoTarget;  // virtual code stores a mark here
     if (inst.op == Opcode::Bra) inst.target = start[inst.target];
-    if (is_jump_mark(inst)) {  // to what follows it in this layout
+    if (is_jump_mark(inst)) {  // jumps to its successor in this layout
       inst.op = Opcode::Bra;
       inst.uniform = true;
       inst.target = base + static_cast<std::uint32_t>(i) + 1;

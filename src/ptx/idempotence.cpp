@@ -23,15 +23,15 @@ using isa::Symbol;
 
 namespace {
 
-// Where an address may come from, as a set of these and of what Bases numbers behind them.
+// The possible origins of an address: a set of these numbers and of those that Bases assigns after them.
 constexpr std::uint32_t kAnything = 0;  // any global address
-constexpr std::uint32_t kOwn = 1;       // shared or local memory: the block's own, begun anew with it
+constexpr std::uint32_t kOwn = 1;       // shared or local memory of the block, reset at a restart
 constexpr std::uint32_t kReadOnly = 2;  // constant memory and the kernel's parameters
 constexpr std::uint32_t kFirstBuffer = 3;
 
 constexpr std::uint32_t kNoEnd = std::numeric_limits<std::uint32_t>::max();
 
-/// Numbers of the buffers that the kernel's code names.
+/// Numbers the buffers that the kernel's code names.
 class Bases {
  public:
   Bases(const Module& module, const Function& kernel) : module_(module), kernel_(kernel) {}
@@ -78,7 +78,7 @@ class Bases {
 
   const Module& module_;
   const Function& kernel_;
-  std::map<std::uint64_t, std::uint32_t> parameters_;  // by offset in the bank
+  std::map<std::uint64_t, std::uint32_t> parameters_;  // by offset in the constant bank
   std::map<std::uint32_t, std::uint32_t> symbols_;
   std::uint32_t next_ = kFirstBuffer;
 };
@@ -87,17 +87,18 @@ bool is_64_bit_integer(isa::Type type) {
   return type == isa::Type::B64 || type == isa::Type::U64 || type == isa::Type::S64;
 }
 
-/// Calls visit(instruction) for all, in layout order.
+/// Calls visit(instruction) for all instructions in layout order.
 template <typename Visit>
 void for_each_instruction(const FlowGraph& graph, Visit visit) {
   for (const BlockId id : graph.order)
     for (const Instruction& inst : graph.blocks[id].code) visit(inst);
 }
 
-/// What each register may point at, whatever the path: registers of virtual code hold little else in turn.
+/// For each register, the buffers into which its value may point, on any path. This is precise enough, since
+/// a register of virtual code is rarely reused for another purpose.
 class Provenance {
  public:
-  /// Gives all bases numbers that the code names. To be called for all code of a kernel first.
+  /// Numbers all buffers that the code names. Must be called first, for all code of a kernel.
   static void name_bases(const AnalysedCode& code, Bases& bases) {
     for_each_instruction(*code.graph, [&](const Instruction& inst) {
       for (std::size_t i = 0; i < inst.src.size(); ++i) static_cast<void>(base_of(bases, inst, i));
@@ -116,8 +117,8 @@ class Provenance {
     }
   }
 
-  /// Of the memory that a Ld, St, Atom or Red accesses, or a CpAsync reads: its global part; empty when it
-  /// has none. Of a surface, its handle stands for its memory.
+  /// The possible buffers in global memory of an access by Ld, St, Atom or Red, or of the reads of a CpAsync.
+  /// Empty if the access is not to global memory. A surface's memory is identified by its handle.
   [[nodiscard]] BitSet accessed(const Instruction& inst) const {
     BitSet global(bases_.count());
     const bool copies = inst.op == Opcode::CpAsync;
@@ -133,7 +134,7 @@ class Provenance {
   }
 
  private:
-  /// Of a source that is no register: the base that it names.
+  /// The buffer that a source other than a register names.
   static std::optional<std::uint32_t> base_of(Bases& bases, const Instruction& inst, std::size_t index) {
     const Operand& operand = inst.src[index];
     if (operand.kind == Operand::Kind::Symbol) return bases.symbol(operand.reg);
@@ -147,7 +148,7 @@ class Provenance {
         return bases.parameter(first);
       }
       if (inst.space == Space::Param || inst.op == Opcode::Cvta) return kReadOnly;
-      return bases.parameter(operand.imm);  // the base of a load is a parameter's value
+      return bases.parameter(operand.imm);  // base of a load: the parameter's value
     }
     const bool is_base =
         index == 0 && (inst.op == Opcode::St || inst.op == Opcode::Atom || inst.op == Opcode::Red ||
@@ -190,17 +191,17 @@ class Provenance {
         }
         return set;
       case Opcode::Cvt:
-        // What is narrower is an index, or a part that no longer leads to the buffer.
+        // A narrower value is an index or a part of a pointer, which no longer refers to the buffer.
         if (isa::width_bits(inst.type) == 64 && isa::width_bits(inst.type2) == 64) set = of(inst, 0);
         return set;
-      case Opcode::Sub: return of(inst, 0);  // the distance to a pointer is a number
+      case Opcode::Sub: return of(inst, 0);  // a distance from a pointer is no pointer
       case Opcode::MadLo:
       case Opcode::MadWide: return of(inst, 2);
       case Opcode::Lea:
         set = of(inst, 0);
         if (inst.shift == 0 && !inst.wide) set.merge(of(inst, 1));
         return set;
-      // Scaled, it is an index.
+      // A scaled or masked value is an index.
       case Opcode::Shl:
       case Opcode::Shr:
       case Opcode::MulLo:
@@ -212,7 +213,7 @@ class Provenance {
       case Opcode::Div:
       case Opcode::Rem:
       case Opcode::Bfe: return set;
-      // Elements of matrices have 32 bits at most, or are floats.
+      // Elements of matrices have at most 32 bits or are floats, so they are no pointers.
       case Opcode::LdMatrix:
       case Opcode::MovMatrix:
       case Opcode::Mma: return set;
@@ -229,12 +230,12 @@ class Provenance {
 };
 
 bool is_block_barrier(const Instruction& inst) {
-  // One of part of the warps orders these alone; a guarded one may be passed by.
+  // A barrier of some warps orders only these warps, and a guarded one may be skipped. Neither counts.
   return inst.op == Opcode::Bar && inst.bar != isa::BarMode::Arrive && !inst.src[1] && !inst.guard;
 }
 
-/// Barriers of the whole block that a thread has passed at the begin of a basic block, on the shortest and on
-/// the longest path. Where there is a loop with one, the longest has no end.
+/// By basic block: the number of barriers of the whole block that a thread has passed at its start, on the
+/// shortest and on the longest path. kNoEnd if a loop on the path has a barrier.
 struct Passed {
   std::vector<std::uint32_t> least;
   std::vector<std::uint32_t> most;
@@ -256,7 +257,7 @@ Passed passed_barriers(const FlowGraph& graph) {
     changed = false;
     for (const BlockId id : order) {
       const std::uint32_t least = passed.least[id] == kNoEnd ? kNoEnd : passed.least[id] + inside[id];
-      // More than there are: some of them stand in a loop.
+      // More than the number of barriers: some of them are in a loop.
       std::uint32_t most = passed.most[id] == kNoEnd ? kNoEnd : passed.most[id] + inside[id];
       if (most > all) most = kNoEnd;
       for (const BlockId next : successors(graph, id)) {
@@ -274,9 +275,9 @@ Passed passed_barriers(const FlowGraph& graph) {
   return passed;
 }
 
-/// The earliest load of something.
+/// The earliest load from a buffer.
 struct FirstRead {
-  std::uint32_t barriers = kNoEnd;  // passed at least
+  std::uint32_t barriers = kNoEnd;  // minimum number of barriers passed
   std::uint32_t line = 0;
   void see(std::uint32_t passed, std::uint32_t at) {
     if (line != 0 && passed >= barriers) return;
@@ -296,7 +297,7 @@ void mark_hazards(const Module& module, std::span<const AnalysedCode> code) {
   std::vector<Provenance> provenance;
   for (const AnalysedCode& part : code) provenance.emplace_back(part, bases);
 
-  // Where one part calls another, nothing is known of the order.
+  // If one part of the code calls another, the order is unknown.
   const bool ordered = code.size() == 1;
   const Passed passed = ordered ? passed_barriers(*code.front().graph) : Passed{};
   const auto walk = [&](auto visit) {

@@ -1,4 +1,4 @@
-// If-conversion of triangles and diamonds, after J. R. Allen et al., "Conversion of Control Dependence to
+// If-conversion of triangles and diamonds. Source: J. R. Allen et al., "Conversion of Control Dependence to
 // Data Dependence" (POPL 1983), for predicated machines.
 #include "ptx/if_convert.hpp"
 
@@ -17,9 +17,9 @@ using isa::Type;
 
 namespace {
 
-/// Work of the scarce units (special functions, f64, exact division): skipping it pays for the branch. ptxas
-/// keeps such branches as well; with them converted, cutcp's cut-off test saved nothing and it ran a quarter
-/// longer.
+/// True for work of scarce units (special functions, f64, exact division), for which skipping is worth a
+/// branch. ptxas keeps such branches as well. Converting them would make cutcp run a quarter longer, because
+/// its cut-off test would save nothing.
 bool is_costly(const Instruction& inst) {
   if (isa::is_special_function(inst.op)) return true;
   switch (inst.op) {
@@ -38,7 +38,7 @@ bool is_plain_access(const Instruction& inst) {
   return (inst.op == Opcode::Ld || inst.op == Opcode::St) && !inst.is_volatile && !inst.acquire_release;
 }
 
-/// A branch and what it decides about: `taken` or `other` is kNoBlock when that way leads straight to `join`.
+/// A branch and its two sides. `taken` or `other` is kNoBlock if that side leads directly to `join`.
 struct Shape {
   BlockId taken = kNoBlock;
   BlockId other = kNoBlock;
@@ -56,8 +56,8 @@ class Converter {
         before_(predecessors(graph)),
         used_(graph.blocks.size(), false) {}
 
-  /// One round over the graph: each block takes part in one conversion at most, so that liveness, which
-  /// conversions only shrink at the starts of blocks, is known.
+  /// One round over the graph. Each block takes part in at most one conversion. So the computed liveness
+  /// stays valid, since conversions only shrink liveness at the starts of blocks.
   bool run() {
     bool changed = false;
     for (BlockId id = 0; id < graph_.blocks.size(); ++id) {
@@ -70,7 +70,8 @@ class Converter {
   }
 
  private:
-  /// The block is entered from `from` alone, goes on to one block, and all of it can be guarded.
+  /// True if the block has `from` as its only predecessor, has one successor, and all its instructions can be
+  /// guarded.
   bool is_side(BlockId id, BlockId from, const Operand& guard) const {
     const Block& block = graph_.blocks[id];
     if (id == from || used_[id] || before_[id].size() != 1 || block.next == kNoBlock) return false;
@@ -113,8 +114,8 @@ class Converter {
     Operand inverse = condition;
     inverse.negate = !inverse.negate;
     graph_.blocks[id].code.pop_back();
-    // Lanes that skip the first side go on to the second (or the join), those that skip the second to the
-    // join: what is dead there may be overwritten.
+    // Lanes that skip the first side execute the second side, or go to the join. Lanes that skip the second
+    // side go to the join. Registers that are dead there may be overwritten.
     if (shape.other != kNoBlock) {
       append(id, shape.other, inverse, live_.in(shape.taken != kNoBlock ? shape.taken : shape.join));
     }
@@ -132,9 +133,9 @@ class Converter {
 
   void append(BlockId id, BlockId side, const Operand& guard, const BitSet& needed) {
     auto& code = graph_.blocks[id].code;
-    std::vector<std::pair<Operand, Operand>> both;  // guard of the side's own, its conjunction with `guard`
+    std::vector<std::pair<Operand, Operand>> both;  // old guard, and its conjunction with `guard`
     for (Instruction inst : graph_.blocks[side].code) {
-      bool dead = true;  // in the lanes that skip the side
+      bool dead = true;  // in lanes that skip this side
       for_each_def(inst, [&](const Operand& dst) { dead = dead && !needed.test(space_.index(dst)); });
       if (!dead || !is_pure(inst)) {
         const bool kept = keeps_old_value(inst);
@@ -174,7 +175,7 @@ class Converter {
   FlowGraph& graph_;
   Function& function_;
   IfConversionLimits limits_;
-  RegisterSpace space_;  // of the old names
+  RegisterSpace space_;  // numbers of the registers before conversion
   Liveness live_;
   std::vector<std::vector<BlockId>> before_;
   std::vector<bool> used_;
@@ -183,7 +184,7 @@ class Converter {
 }  // namespace
 
 bool convert_branches(FlowGraph& graph, Function& function, const IfConversionLimits& limits) {
-  constexpr int kRounds = 6;  // depth of nests
+  constexpr int kRounds = 6;  // nesting depth of conversions
   bool any = false;
   for (int round = 0; round < kRounds; ++round) {
     if (!Converter(graph, function, limits).run()) break;

@@ -24,7 +24,7 @@ std::uint32_t function_index(const Module& module, const std::string& name) {
 
 namespace {
 
-/// What a real call counts for in the size of a body: it saves and restores registers.
+/// Size of a real call in the size of a body, since a call saves and restores registers.
 constexpr std::size_t kRealCallSize = 64;
 
 class Inliner {
@@ -67,13 +67,13 @@ class Inliner {
  private:
   struct Context {
     std::uint32_t reg32 = 0, reg64 = 0, pred = 0, label = 0, table = 0, call = 0;
-    std::uint32_t function = 0;     // whose body it is
-    std::uint32_t frame = 0;        // where the body's own frame starts
-    std::uint32_t frame_bytes = 0;  // and how long it is
+    std::uint32_t function = 0;     // the function whose body is copied
+    std::uint32_t frame = 0;        // start of the body's own frame
+    std::uint32_t frame_bytes = 0;  // size of this frame
     std::uint32_t end_label = 0;
     bool is_root = false;
-    Operand stack_top;                 // as it was before, where the body changes it
-    std::vector<std::uint32_t> slots;  // of the body -> of the result
+    Operand stack_top;                 // the alloca top before the call, if the body changes it
+    std::vector<std::uint32_t> slots;  // by slot of the body: slot of the result
   };
 
   void rename(Operand& operand, const Context& context) const {
@@ -98,7 +98,7 @@ class Inliner {
     return symbol.kind == Symbol::Kind::Local && symbol.name == kStackTop;
   }
 
-  /// What a function has allocated ends with it: Ld keeps the top, St brings it back.
+  /// Saves the alloca top (Ld) or restores it (St), since a function's alloca memory ends with it.
   void move_stack_top(Opcode op, const Instruction& like, const Context& context) {
     Instruction inst;
     inst.op = op;
@@ -182,7 +182,8 @@ class Inliner {
     out_.code.push_back(inst);
   }
 
-  /// A condition of a graph is a word of global memory, whose address is its handle (runtime::Condition).
+  /// Replaces cudaGraphSetConditional by a store. The condition of a graph is a word of global memory, and
+  /// its handle is the address of the word (runtime::Condition).
   void set_condition(const isa::CallSite& site, const Instruction& like) {
     const auto access = [&](Opcode op, isa::Type type, isa::Space space) {
       Instruction inst;
@@ -206,7 +207,7 @@ class Inliner {
     out_.code.insert(out_.code.end(), {handle, value, store});
   }
 
-  /// Those of the device run time are read by their widths.
+  /// Checks the arguments of device run-time functions, which are read by their widths.
   static void check_arguments(const Function& body, const Instruction& inst,
                               const isa::ServiceFunction& service) {
     if (!isa::is_device_runtime(service.service)) return;
@@ -232,8 +233,8 @@ class Inliner {
       throw UserError(where,
                       "'cuda" + callee.substr(kDeviceRuntime.size()) + "' in kernels is not supported");
     }
-    // What -DCUDA_FORCE_CDP1_IF_SUPPORTED makes of them, with which kernels may wait for those that they
-    // launch.
+    // Functions of programs compiled with -DCUDA_FORCE_CDP1_IF_SUPPORTED, in which kernels may wait for
+    // kernels that they launch.
     if (callee.starts_with("cuda")) {
       throw UserError(where,
                       "'" + callee + "': CUDA's run time within kernels as before CUDA 12 is not supported");
@@ -270,12 +271,12 @@ class Inliner {
       for (std::uint32_t& label : table) label += context.label;
       out_.branch_tables.push_back(std::move(table));
     }
-    // Frames of sibling calls share their place; none outlives its call.
+    // Frames of calls from the same function overlap, since no frame outlives its call.
     context.frame = (outer.frame + outer.frame_bytes + 15U) / 16U * 16U;
     context.frame_bytes = body.local_bytes;
     out_.local_bytes = std::max(out_.local_bytes, context.frame + context.frame_bytes);
-    // Parameters of the body are the call site's own slots: arguments are only read, results only
-    // written, so no copies are needed.
+    // Parameters of the body are the call site's own slots. No copies are needed, since arguments are only
+    // read and results only written.
     context.slots.assign(body.slots.size(), isa::kNoTarget);
     for (std::size_t i = 0; i < body.argument_slots.size(); ++i) {
       context.slots[body.argument_slots[i]] = here.arguments[i];
@@ -290,7 +291,7 @@ class Inliner {
     }
     std::uint32_t skipped_to = context.end_label;
     if (inst.guard) {
-      if (uses_alloca_[callee]) {  // who skips the call has no top to bring back
+      if (uses_alloca_[callee]) {  // lanes that skip the call have no top to restore
         skipped_to = static_cast<std::uint32_t>(out_.labels.size());
         out_.labels.push_back("behind " + body.name);
       }
@@ -325,7 +326,7 @@ class Inliner {
   std::uint32_t root_;
   Function out_;
   std::uint32_t own_frame_ = 0;
-  std::vector<bool> uses_alloca_;  // by function of the module, itself
+  std::vector<bool> uses_alloca_;  // by function of the module: the function itself uses alloca
   std::vector<isa::CallSite> sites_;
 };
 
@@ -345,7 +346,7 @@ CallGraph::CallGraph(const Module& module)
       sites_(module.functions.size(), 0),
       recursive_(module.functions.size(), false),
       sizes_(module.functions.size(), 0) {
-  std::unordered_map<std::string_view, std::uint32_t> defined;  // looked up only
+  std::unordered_map<std::string_view, std::uint32_t> defined;  // only for lookups
   for (std::uint32_t i = 0; i < module.functions.size(); ++i) {
     if (!module.functions[i].code.empty()) defined.emplace(module.functions[i].name, i);
   }
@@ -361,11 +362,12 @@ CallGraph::CallGraph(const Module& module)
 }
 
 void CallGraph::find_recursion() {
-  // Tarjan's strongly connected components, without recursion of our own: calls may nest deeply.
+  // Tarjan's algorithm for strongly connected components, without recursion because calls may be deeply
+  // nested.
   constexpr std::uint32_t kUnseen = ~0U;
   struct Visit {
     std::uint32_t function;
-    std::size_t next;  // of its calls
+    std::size_t next;  // index of the next call
   };
   std::vector<std::uint32_t> number(callees_.size(), kUnseen);
   std::vector<std::uint32_t> low(callees_.size(), 0);
@@ -439,7 +441,7 @@ std::vector<RealCallee> real_callees(const CallGraph& graph, const Function& fun
     result.push_back({index, inline_calls(graph, index)});
   };
   const auto look = [&](const Function& caller) {
-    std::vector<std::uint32_t> callees;  // `want` moves what `caller` may be part of
+    std::vector<std::uint32_t> callees;  // copied, because `want` may move `caller`
     bool pointers = false;
     for (const Instruction& inst : caller.code) {
       if (inst.op != Opcode::Call) continue;

@@ -1,5 +1,5 @@
-// PTX text -> tokens. PTX is free-form: inline assembly may put several instructions on one line, and
-// nvcc spreads calls over five, so nothing here depends on lines.
+// Conversion of PTX text to tokens. PTX is free-form: inline assembly may put several instructions on one
+// line, and nvcc spreads calls over five lines. So lines have no meaning here.
 #pragma once
 
 #include <cstdint>
@@ -13,8 +13,8 @@ namespace gpumux::ptx {
 
 struct Token {
   enum class Kind : std::uint8_t {
-    Name,     // add, %r1, $L__BB0_1, _Z3foo; a register keeps its '%'
-    Dot,      // .reg, .f32, .L1::no_allocate; `text` is without the first dot
+    Name,     // add, %r1, $L__BB0_1, _Z3foo; registers keep their '%'
+    Dot,      // .reg, .f32, .L1::no_allocate; `text` has no first dot
     Integer,  // `bits` is the value
     Float32,  // 0f3F800000: `bits` is the pattern
     Float64,  // 0d... and decimal fractions: `bits` is the pattern
@@ -32,8 +32,8 @@ struct Token {
   [[nodiscard]] bool is_dot(std::string_view word) const { return kind == Kind::Dot && text == word; }
 };
 
-/// The tokens of `text`, which must outlive them; the last one is End. Throws UserError at characters
-/// that PTX does not have, unfinished comments and strings, and numbers that do not fit.
+/// The tokens of `text`, which must outlive them. The last one is End. Throws UserError for characters that
+/// PTX does not have, unfinished comments and strings, and numbers that are too large.
 [[nodiscard]] std::vector<Token> tokenize(std::string_view text, const std::string& file);
 
 }  // namespace gpumux::ptx

@@ -18,7 +18,7 @@ namespace {
 
 using Kind = UnitItem::Kind;
 
-/// An item of a unit.
+/// An item with its unit.
 struct Place {
   const UnitContents* contents = nullptr;
   const UnitItem* item = nullptr;
@@ -27,10 +27,10 @@ struct Place {
   }
 };
 
-/// What units know by one name.
+/// All items of the same shared name.
 struct Shared {
   std::vector<Place> places;
-  Place kept;  // the definition, or what is declared where there is none
+  Place kept;  // the definition, or a declaration if there is none
 };
 
 class Linker {
@@ -44,7 +44,7 @@ class Linker {
     for (auto& [name, shared] : shared_) choose(name, shared);
     rename();
     write_header();
-    // What uses a name stands behind what declares it.
+    // Declarations come before all uses.
     write_declarations();
     write_items(Kind::Variable);
     write_items(Kind::Function);
@@ -60,7 +60,7 @@ class Linker {
 
   void collect() {
     for (const UnitContents& contents : contents_) {
-      // A unit may declare what it defines without saying again how it is linked.
+      // A unit may repeat a declaration without its linkage directive.
       std::map<std::string_view, Linkage> linkages;
       for (const UnitItem& item : contents.items) {
         const auto [known, fresh] = linkages.try_emplace(item.name, item.linkage);
@@ -113,7 +113,8 @@ class Linker {
     }
   }
 
-  /// Private names that another unit has, too: the first unit that has it keeps it, unless it is shared.
+  /// Renames private names that occur in several units. The first unit keeps the name, unless it is also a
+  /// shared name.
   void rename() {
     std::set<std::string, std::less<>> taken;
     for (const UnitContents& contents : contents_)
@@ -158,7 +159,7 @@ class Linker {
       for (const UnitItem& item : contents.items) {
         if (item.kind == Kind::FileNumber) continue;
         const Shared* const shared = shared_of(item);
-        if (shared == nullptr) {  // of this unit alone
+        if (shared == nullptr) {  // private to this unit
           const bool function = item.kind == Kind::Function && (!item.is_kernel || !item.defines);
           if (function && declared.insert(item.name).second) write_head(contents, item);
         } else if (shared->kept.item == &item) {
@@ -174,7 +175,7 @@ class Linker {
     switch (item.kind) {
       case Kind::Variable:
         if (!item.defines) return write(contents, item.begin, item.end);
-        if (shared.places.size() == 1) return;  // the definition is enough
+        if (shared.places.size() == 1) return;  // the definition alone is sufficient
         out_ += ".extern ";
         return write(contents, item.at_space, item.head_end, ";");
       case Kind::Function:
@@ -193,7 +194,7 @@ class Linker {
     write(contents, item.begin, item.head_end, ";");
   }
 
-  /// nullptr: its name is of its unit alone.
+  /// The shared name of an item, or nullptr for a private one.
   [[nodiscard]] const Shared* shared_of(const UnitItem& item) const {
     const auto found = shared_.find(item.name);
     if (found == shared_.end()) return nullptr;
@@ -216,7 +217,7 @@ class Linker {
     }
   }
 
-  /// Tokens [begin, end) as they stand there, with names and numbers of files as they are now.
+  /// Copies tokens [begin, end) to the output, with new names and file numbers.
   void write(const UnitContents& contents, std::size_t begin, std::size_t end, std::string_view behind = {}) {
     const std::string_view text = contents.unit->text;
     const auto names = renamed_.find(&contents);
@@ -234,7 +235,7 @@ class Linker {
            (before->kind == Token::Kind::Name && before->text == "inlined_at"))) {
         replace(i, std::to_string(first_file_.at(&contents) + token.bits));
       } else if (token.kind == Token::Kind::Name && names != renamed_.end() &&
-                 contents.tokens[i + 1].kind != Token::Kind::Dot) {  // that would be an opcode
+                 contents.tokens[i + 1].kind != Token::Kind::Dot) {  // otherwise the token is an opcode
         if (const auto found = names->second.find(token.text); found != names->second.end())
           replace(i, found->second);
       }
@@ -247,7 +248,7 @@ class Linker {
   std::vector<UnitContents> contents_;
   std::map<std::string_view, Shared> shared_;
   std::map<std::string_view, std::set<const UnitContents*>> privates_;
-  // Looked up only, by addresses, whose order differs from run to run.
+  // Keys are addresses, whose order differs from run to run, so these maps are never iterated.
   std::map<const UnitContents*, std::map<std::string_view, std::string>> renamed_;
   std::map<const UnitContents*, std::uint64_t> first_file_;
   std::string out_;

@@ -1,4 +1,4 @@
-// The PTX of several relocatable translation units (nvcc -rdc=true) -> one PTX text.
+// Linking of relocatable translation units (nvcc -rdc=true): joins their PTX to one PTX text.
 #pragma once
 
 #include <span>
@@ -11,14 +11,15 @@ struct Unit {
   std::string text;
 };
 
-/// One text with what all units define, each thing that goes by a name across units once:
-///  - a definition that is .visible is the one; of those that are .weak the first, of .common the largest; a
-///    definition that is .visible goes before .weak, and this before .common
-///  - names of one unit alone that another has, too, get a number behind them: `$str` becomes `$str$1`
-///  - dynamic shared memory (.extern .shared x[]) has the largest alignment that a unit asks for
-///  - functions that no unit defines stay declared: an error of the kernels that call them
-/// Its version and target are the highest of the units'. Throws UserError, which names the units, for two
-/// .visible definitions of a name, a variable in use that no unit defines, and text that is no PTX.
+/// Links units to one text with the definitions of all units. Each shared name is defined once:
+/// - a .visible definition is preferred over .weak, and .weak over .common; among .weak definitions the first
+///   is taken, among .common ones the largest
+/// - a private name that occurs in several units gets a number: `$str` becomes `$str$1`
+/// - dynamic shared memory (.extern .shared x[]) gets the largest alignment of the units
+/// - functions that no unit defines stay declared, which is an error of the kernels that call them
+///
+/// Version and target are the highest of all units. Throws UserError, which names the units, for two .visible
+/// definitions of a name, a used variable that no unit defines, and text that is no PTX.
 [[nodiscard]] std::string link(std::span<const Unit> units);
 
 }  // namespace gpumux::ptx

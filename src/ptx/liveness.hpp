@@ -1,4 +1,4 @@
-// Live registers by backward data flow.
+// Live registers, by backward data flow analysis.
 #pragma once
 
 #include <bit>
@@ -17,7 +17,7 @@ class BitSet {
   [[nodiscard]] bool test(std::uint32_t bit) const { return ((words_[bit / 64] >> (bit % 64)) & 1U) != 0; }
   void set(std::uint32_t bit) { words_[bit / 64] |= std::uint64_t{1} << (bit % 64); }
   void clear(std::uint32_t bit) { words_[bit / 64] &= ~(std::uint64_t{1} << (bit % 64)); }
-  /// Adds `other`; true when that changed something.
+  /// Adds `other`. Returns true if anything changed.
   bool merge(const BitSet& other) {
     std::uint64_t changed = 0;
     for (std::size_t i = 0; i < words_.size(); ++i) {
@@ -40,7 +40,7 @@ class BitSet {
   std::vector<std::uint64_t> words_;
 };
 
-/// Moves `live` (behind the instruction) to before it. A guarded definition does not end a live range.
+/// Updates `live` from after an instruction to before it. A guarded definition does not end a live range.
 template <typename Inst>
 void step_liveness(const RegisterSpace& space, const Inst& inst, BitSet& live) {
   if (!keeps_old_value(inst)) {
@@ -49,14 +49,15 @@ void step_liveness(const RegisterSpace& space, const Inst& inst, BitSet& live) {
   for_each_use(inst, [&](const isa::Operand& operand) { live.set(space.index(operand)); });
 }
 
-/// Registers live at the start and end of each block. A register whose only definitions are guarded
-/// is live from the entry as far as the data flow can tell, which is harmless.
+/// Registers that are live at the start and end of each block. A register with only guarded definitions is
+/// conservatively live from the entry on, which is harmless.
 class Liveness {
  public:
   Liveness(const FlowGraph& graph, const RegisterSpace& space);
   [[nodiscard]] const BitSet& in(BlockId block) const { return in_[block]; }
   [[nodiscard]] const BitSet& out(BlockId block) const { return out_[block]; }
-  /// Calls visit(index, live behind the instruction) for the block's instructions from last to first.
+  /// Calls visit(index, live registers after the instruction) for the block's instructions from last to
+  /// first.
   template <typename Visit>
   void walk(const FlowGraph& graph, BlockId block, Visit visit) const {
     BitSet live = out_[block];

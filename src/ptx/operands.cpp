@@ -40,8 +40,8 @@ bool has_side_effect(const Instruction& inst) {
     case Opcode::Trap:
     case Opcode::Syscall: return true;
     case Opcode::Ld: return inst.is_volatile || inst.acquire_release;
-    case Opcode::Shfl:  // other lanes read this lane's value, but only when they execute it as well:
-    case Opcode::Vote:  // a copy whose result is unused still has no effect
+    case Opcode::Shfl:  // exchanges values only among lanes that execute it together
+    case Opcode::Vote:  // no effect if its result is unused
     default: return false;
   }
 }

@@ -1,4 +1,4 @@
-// What an instruction reads and writes, as dense register numbers over the three register files.
+// Registers that an instruction reads and writes, as dense numbers over the three register files.
 #pragma once
 
 #include <cstdint>
@@ -8,7 +8,7 @@
 
 namespace gpumux::ptx {
 
-/// Registers of a function as one dense range: predicates, then 32-bit, then 64-bit ones.
+/// Numbers of a function's registers in one dense range: predicates, then 32-bit, then 64-bit registers.
 struct RegisterSpace {
   std::uint32_t num_pred = 0;
   std::uint32_t num_reg32 = 0;
@@ -32,13 +32,13 @@ struct RegisterSpace {
   }
   [[nodiscard]] bool is_pred(std::uint32_t index) const { return index < num_pred; }
   [[nodiscard]] bool is_wide(std::uint32_t index) const { return index >= num_pred + num_reg32; }
-  /// 32-bit registers that it takes: 0 for a predicate.
+  /// Number of 32-bit registers that the register occupies, 0 for a predicate.
   [[nodiscard]] std::uint32_t cost(std::uint32_t index) const {
     return is_pred(index) ? 0 : is_wide(index) ? 2 : 1;
   }
 };
 
-/// Calls `visit(operand)` for each register operand that is read, the guard included.
+/// Calls `visit(operand)` for each register operand that is read, including the guard.
 template <typename Inst, typename Visit>
 void for_each_use(Inst& inst, Visit visit) {
   if (inst.guard.is_register()) visit(inst.guard);
@@ -54,30 +54,30 @@ void for_each_def(Inst& inst, Visit visit) {
   }
 }
 
-/// `reg` is among its destinations.
+/// True if `reg` is a destination of `inst`.
 [[nodiscard]] bool defines(const isa::Instruction& inst, const isa::Operand& reg);
 
-/// Instruction::reconverge of a guarded instruction of virtual code (no branch): the lanes that skip it never
-/// read the old value of its destinations again.
+/// Value of Instruction::reconverge for a guarded instruction of virtual code other than a branch: lanes that
+/// skip it never read the old values of its destinations again.
 inline constexpr std::uint32_t kOldValueDead = 0xffff'fffeU;
 
-/// A guarded instruction may leave its destination as it was, which makes the old value an input (unless
-/// nobody needs that value).
+/// True if the instruction may keep the old value of its destination, which makes this value an input. This
+/// is so for guarded instructions, unless the old value is dead.
 [[nodiscard]] inline bool keeps_old_value(const isa::Instruction& inst) {
   return bool(inst.guard) && inst.reconverge != kOldValueDead;
 }
 
-/// Has an effect besides its destinations (memory, control, other lanes' progress).
+/// True for effects other than the destinations: memory, control, progress of other lanes.
 [[nodiscard]] bool has_side_effect(const isa::Instruction& inst);
-/// Its result depends on its source operands alone (no memory, lanes, time).
+/// True if the result depends only on source operands, not on memory, lanes or time.
 [[nodiscard]] bool is_pure(const isa::Instruction& inst);
 
-/// A fresh virtual register.
+/// Create a new virtual register.
 [[nodiscard]] isa::Operand new_reg32(isa::Function& function);
 [[nodiscard]] isa::Operand new_reg64(isa::Function& function);
 [[nodiscard]] isa::Operand new_pred(isa::Function& function);
 
-/// A new instruction with the place and guard of `like`.
+/// A new instruction with the location and guard of `like`.
 [[nodiscard]] isa::Instruction make(isa::Opcode op, isa::Type type, const isa::Instruction& like);
 
 }  // namespace gpumux::ptx

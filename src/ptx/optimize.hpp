@@ -1,4 +1,4 @@
-// Machine-independent clean-up of the graph. Each pass but contract() keeps results bit for bit.
+// Machine-independent optimisation of the graph. All passes except contract() keep results bit for bit.
 #pragma once
 
 #include "isa/instruction.hpp"
@@ -6,27 +6,28 @@
 
 namespace gpumux::ptx {
 
-/// Multiplications and additions of floats that PTX lets an implementation fuse become fma, as ptxas chooses.
+/// Fuses float multiplications and additions to fma where PTX allows it, with the choices of ptxas.
 void contract(FlowGraph& graph, const isa::Function& function);
-/// Loads of kernel parameters at fixed offsets become moves from the constant bank; moves and selects
-/// of floats become moves of bits; addition of negated immediates replaces subtraction; conversions
-/// between global and generic addresses, which are the same numbers, become moves.
+/// Brings instructions to a canonical form. Loads of kernel parameters at fixed offsets become moves from the
+/// constant bank. Moves and selects of floats become moves of bits. Addition of negated immediates replaces
+/// subtraction. Conversions between global and generic addresses, which are equal, become moves.
 void canonicalize(FlowGraph& graph);
-/// Copies, immediates, constants and symbols go straight into the instructions that can take them;
-/// integer operations on immediates are evaluated. True when something changed.
+/// Propagates copies, immediates, constants and symbols into instructions that can take them, and evaluates
+/// integer operations on immediates. Returns true if anything changed.
 bool propagate(FlowGraph& graph, isa::Function& function);
-/// base + immediate goes into the offset of memory instructions; shifts, multiplications and
-/// additions join into Lea and MadWide/MadLo. True when something changed.
+/// Combines instructions: base + immediate becomes the offset of memory instructions, and shifts,
+/// multiplications and additions become Lea and MadWide/MadLo. Returns true if anything changed.
 bool combine(FlowGraph& graph, isa::Function& function);
-/// Values that a dominating instruction has computed already are not computed again.
+/// Eliminates computations of values that a dominating instruction has already computed. Returns true if
+/// anything changed.
 bool eliminate_common(FlowGraph& graph, isa::Function& function);
-/// Removes instructions without effect whose results nobody reads.
+/// Removes instructions without effect whose results are not read. Returns true if anything changed.
 bool eliminate_dead(FlowGraph& graph, isa::Function& function);
-/// Gives each definition of a register within a block a name of its own, but the last, so that the
-/// other passes see values. Needed behind unrolling.
+/// Renames each definition of a register within a block, except the last one, so that other passes see
+/// values. Needed after unrolling.
 void rename_locals(FlowGraph& graph, isa::Function& function);
 
-/// Width in bits at which `inst` reads source `index`; 0 when it is no plain value (predicate, address).
+/// Width in bits of source `index` of `inst`. 0 if it is no plain value (predicate, address).
 [[nodiscard]] unsigned source_width(const isa::Instruction& inst, std::size_t index);
 
 }  // namespace gpumux::ptx

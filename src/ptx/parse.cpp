@@ -1,4 +1,4 @@
-// The module level: directives, linkage, and what can only be checked once all is read.
+// The module level: directives, linkage, and checks that need the whole module.
 #include "ptx/parse.hpp"
 
 #include <algorithm>
@@ -72,7 +72,7 @@ std::uint64_t Parser::expect_integer(std::string_view what) {
 }
 
 void Parser::parse_version() {
-  // "9.0" reads as a decimal fraction, so the token's text is taken apart.
+  // "9.0" is tokenized as a decimal fraction, so the token's text is parsed.
   const Token number = next();
   const std::vector<std::string> parts = split(number.text, '.');
   const std::uint64_t major = parse_uint(parts[0]).value_or(1000);
@@ -89,7 +89,7 @@ void Parser::parse_target() {
   const Token name = expect_name("a target such as sm_75 after .target");
   std::string_view digits = name.text;
   if (digits.starts_with("sm_")) digits.remove_prefix(3);
-  // sm_90a and sm_100f have features of that GPU alone or of its family.
+  // sm_90a and sm_100f include features of this GPU or its family only.
   if (digits.ends_with('a') || digits.ends_with('f')) digits.remove_suffix(1);
   const auto number = parse_uint(digits);
   if (!name.text.starts_with("sm_") || !number || *number > 999) {

@@ -15,7 +15,8 @@ enum Allowed : unsigned {
   kExact = 64  // a rounding, .approx or .full must be given
 };
 
-/// Operands: one letter each, the result first: t the instruction's type, u .u32, p a predicate.
+/// A rule for an opcode. Operands have one letter each, the result first: t the instruction's type, u .u32, p
+/// a predicate.
 struct Rule {
   std::string_view name;
   Opcode op;
@@ -74,13 +75,13 @@ const Rule kRules[] = {
 }  // namespace
 
 Operand Parser::carry_register() {
-  // The condition code's carry flag is one virtual predicate of the function.
+  // The condition code's carry flag is one virtual predicate per function.
   if (!carry_) carry_ = Operand::pred(new_register(Type::Pred));
   return carry_;
 }
 
 void Parser::op_table(Statement& s) {
-  // The type decides which of an opcode's rules holds; with no match, the first says what is wrong.
+  // The type selects one of the opcode's rules. If none matches, the first rule produces the error.
   Modifiers probe = s.modifiers;
   const Type type = probe.take_type();
   const Rule* rule = nullptr;

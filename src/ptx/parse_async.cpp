@@ -1,5 +1,5 @@
-// Copies to shared memory without registers (cp.async) and barriers that are objects in shared memory
-// (mbarrier). PTX ISA 9.0, sections 9.7.9.25 and 9.7.13.15.
+// Copies to shared memory without registers (cp.async), and barrier objects in shared memory (mbarrier). PTX
+// ISA 9.0, sections 9.7.9.25 and 9.7.13.15.
 #include "ptx/parser.hpp"
 
 namespace gpumux::ptx {
@@ -9,7 +9,7 @@ using isa::MbarrierMode;
 
 namespace {
 
-/// A number in the text of the instruction, from 0 to `most`.
+/// True for an integer in the instruction's text, from 0 to `most`.
 bool is_number(const Arg& arg, std::uint64_t most) {
   return arg.kind == Arg::Kind::Number && arg.at.kind == Token::Kind::Integer && !arg.minus && !arg.negated &&
          arg.at.bits <= most;
@@ -20,7 +20,8 @@ constexpr std::uint32_t kMostGroups = 1U << 20U;
 }  // namespace
 
 void Parser::take_cache_policy(Statement& s) {
-  // It changes which lines the caches keep, which those of this machine decide by themselves.
+  // A cache policy selects which lines to keep. The caches of this machine have policies of their own, so it
+  // is ignored.
   if (!s.modifiers.take("L2::cache_hint")) return;
   if (s.args.empty()) want_args(s, 1, 1);
   static_cast<void>(source(s.args.back(), Type::B64));
@@ -28,7 +29,7 @@ void Parser::take_cache_policy(Statement& s) {
 }
 
 void Parser::op_createpolicy(Statement& s) {
-  // The policy itself is a number that nothing reads.
+  // The policy is a number that nothing reads.
   const bool range = s.modifiers.take("range");
   const bool fractional = !range && s.modifiers.take("fractional");
   const bool convert = !range && !fractional && s.modifiers.take("cvt");
@@ -76,7 +77,7 @@ void Parser::op_cp(Statement& s) {
     inst.offset = static_cast<std::int64_t>(s.args[0].at.bits);
     return emit(inst);
   }
-  if (s.modifiers.take("wait_all")) {  // the group that is open is waited for as well
+  if (s.modifiers.take("wait_all")) {  // also waits for the open group
     finish_modifiers(s);
     want_args(s, 0, 0);
     inst.op = Opcode::CpAsyncCommit;
@@ -130,7 +131,7 @@ void Parser::copy_async(Statement& s) {
     from.imm += static_cast<std::uint64_t>(offset);
   } else if (!from) {
     from = Operand::immediate(static_cast<std::uint64_t>(offset));
-  } else if (offset != 0) {  // the instruction has room for the offset of its destination
+  } else if (offset != 0) {  // the instruction has an offset only for its destination
     Instruction add;
     add.op = Opcode::Add;
     add.type = Type::S64;
@@ -190,7 +191,7 @@ void Parser::op_mbarrier(Statement& s) {
     return emit(inst);
   }
   inst.op = Opcode::Mbarrier;
-  // arrive.expect_tx has two of the names, and the first says what it is.
+  // arrive.expect_tx has two of the names. The first one determines the mode.
   const bool drops = s.modifiers.take("arrive_drop");
   const bool arrives = drops || s.modifiers.take("arrive");
   inst.mbarrier = drops     ? MbarrierMode::ArriveDrop
@@ -206,7 +207,7 @@ void Parser::op_mbarrier(Statement& s) {
   if (arrives && s.modifiers.take("expect_tx")) inst.shift |= isa::kMbarrierExpectTx;
   if (arrives && inst.shift == 0 && s.modifiers.take("noComplete")) inst.shift |= isa::kMbarrierNoComplete;
   if (waits && s.modifiers.take("parity")) inst.shift |= isa::kMbarrierParity;
-  if (arrives || waits || bytes) {  // accesses to shared memory are seen in their order as it is
+  if (arrives || waits || bytes) {  // no effect, since accesses to shared memory are observed in order
     if (!s.modifiers.take(waits ? "acquire" : "release")) s.modifiers.take("relaxed");
     take_scope(s);
   }
@@ -231,7 +232,7 @@ void Parser::op_mbarrier(Statement& s) {
       inst.dst[0] = destination(s.args[0], Type::Pred);
       address(s, s.args[1]);
       inst.src[1] = source(s.args[2], (inst.shift & isa::kMbarrierParity) != 0 ? Type::U32 : Type::B64);
-      // How long the hardware may suspend the thread at most; here nothing does.
+      // The maximum time for which hardware may suspend the thread. Threads are never suspended here.
       if (s.args.size() == 4) static_cast<void>(source(s.args[3], Type::U32));
       break;
     }

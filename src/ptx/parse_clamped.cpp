@@ -1,4 +1,4 @@
-// What PTX's modifiers do to a result: .relu, .satfinite, .xorsign, and integers packed with saturation.
+// Modifiers that change a result: .relu, .satfinite, .xorsign, and packing of integers with saturation.
 #include "ptx/sequence.hpp"
 
 namespace gpumux::ptx {
@@ -16,7 +16,7 @@ void Parser::clamp_to_zero(const Statement& s) {
 }
 
 Parser::Clamps Parser::take_clamps(Statement& s) const {
-  // Of conversions from f32 to halves alone.
+  // Only for conversions from f32 to 16-bit floats.
   if (!kHalves.has(s.inst.type) || s.inst.type2 != Type::F32) return {};
   return {s.modifiers.take("relu"), s.modifiers.take("satfinite")};
 }
@@ -24,7 +24,7 @@ Parser::Clamps Parser::take_clamps(Statement& s) const {
 void Parser::clamp(const Statement& s, Clamps clamps) {
   const Instruction& inst = s.inst;
   if (clamps.to_finite) {
-    // The largest finite number takes the place of infinity; NaN stays NaN.
+    // Infinity becomes the largest finite number. NaN is kept.
     const bool brain = inst.type == Type::BF16 || inst.type == Type::BF16x2;
     const bool pair = isa::width_bits(inst.type) == 32;
     const std::uint32_t largest = (brain ? 0x7f7fU : 0x7bffU) * (pair ? 0x10001U : 1U);
@@ -39,8 +39,8 @@ void Parser::clamp(const Statement& s, Clamps clamps) {
 }
 
 void Parser::op_cvt_pack_integers(Statement& s) {
-  // Two integers, saturated to fewer bits, next to each other; below eight bits and at eight, what comes from
-  // a third source moves up for them.
+  // Packs two integers, saturated to fewer bits. With at most eight bits each, a third source is shifted up
+  // to make room for them.
   struct Narrow {
     bool is_signed = false;
     unsigned bits = 0;
@@ -78,7 +78,7 @@ void Parser::op_cvt_pack_integers(Statement& s) {
 }
 
 void Parser::sign_of_product(const Statement& s) {
-  // min and max of magnitudes, with the sign that a product would have; NaN has none.
+  // min and max of magnitudes, with the sign of the product. NaN has no sign.
   const Instruction& inst = s.inst;
   Sequence seq(*this, s);
   const auto one = [&](Type type, Operand result, Operand a, Operand b) {

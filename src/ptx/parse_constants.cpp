@@ -1,4 +1,4 @@
-// Constant expressions: operators on numbers, where an operand, an offset or an initial value is wanted.
+// Constant expressions: operators on numbers, in operands, offsets and initial values.
 #include <array>
 #include <bit>
 #include <cstddef>
@@ -13,14 +13,14 @@
 namespace gpumux::ptx {
 namespace {
 
-constexpr unsigned kMaxDepth = 64;  // of nested parentheses and unary operators
+constexpr unsigned kMaxDepth = 64;  // limit for nested parentheses and unary operators
 
 struct BinaryOperator {
   std::string_view text;
-  unsigned level;  // a higher one binds closer
+  unsigned level;  // higher levels bind tighter
 };
 
-// Longer ones first: '<<' begins as '<' does.
+// Longer operators first, since '<<' starts with '<'.
 constexpr std::array<BinaryOperator, 18> kOperators{{{"||", 1},
                                                      {"&&", 2},
                                                      {"==", 6},
@@ -48,7 +48,7 @@ ConstantValue of_real(double value) {
 
 ConstantValue truth(bool value) { return {ConstantValue::Kind::Signed, value ? 1U : 0U}; }
 
-/// Signed division. The quotient of the lowest number and -1 is that number again.
+/// Signed division. The lowest number divided by -1 is the lowest number.
 std::uint64_t quotient(std::uint64_t a, std::uint64_t b) {
   if (b == ~std::uint64_t{0}) return 0 - a;
   return static_cast<std::uint64_t>(static_cast<std::int64_t>(a) / static_cast<std::int64_t>(b));
@@ -112,7 +112,7 @@ std::string_view Parser::binary_operator(unsigned& level) const {
 
 bool Parser::begins_expression() const {
   const auto ends_number = [this](std::size_t ahead) {
-    // What follows a number that is an operand by itself.
+    // Tokens that can follow a number which is an operand by itself.
     const Token& after = peek(ahead);
     return after.kind != Token::Kind::Punct ||
            std::string_view(",;:]})(").find(after.text[0]) != std::string_view::npos;

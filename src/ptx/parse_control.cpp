@@ -15,7 +15,8 @@ namespace gpumux::ptx {
 using isa::AtomicOp;
 using isa::BarMode;
 
-/// Whether the instruction names the lanes that take part (.sync). Otherwise all do that execute it together.
+/// True if the instruction names the participating lanes (.sync). Otherwise all lanes that execute it
+/// together participate.
 bool Parser::takes_members(Statement& s) const {
   if (s.modifiers.take("sync")) return true;
   constexpr std::uint32_t kFirstWithout = 70;
@@ -178,7 +179,8 @@ void Parser::op_membar(Statement& s) {
   inst.op = Opcode::Membar;
   if (s.opcode.text == "fence") {
     if (s.modifiers.take("proxy")) {
-      // Fences between access paths that are one path here; order is kept as by a fence of the GPU.
+      // Fences between access paths, of which there is only one here. They order accesses like a fence of GPU
+      // scope.
       for (const char* kind : {"alias", "async", "async::generic", "async.global", "async.shared::cta"}) {
         s.modifiers.take(kind);
       }
@@ -189,7 +191,7 @@ void Parser::op_membar(Statement& s) {
       want_args(s, 0, 0);
       return emit(inst);
     }
-    s.modifiers.take("mbarrier_init");  // with .release.cluster: what it orders is ordered with all else
+    s.modifiers.take("mbarrier_init");  // with .release.cluster: ordered like all other accesses
     if (!s.modifiers.take("sc") && !s.modifiers.take("acq_rel") && !s.modifiers.take("acquire")) {
       s.modifiers.take("release");
     }
@@ -245,7 +247,7 @@ void Parser::op_brx(Statement& s) {
   emit(s.inst);
 }
 
-/// Registers or numbers that a call passes, and the slot through which it does.
+/// Registers or numbers that a call passes, and their slot.
 struct Parser::CallValue {
   std::uint32_t slot = 0;
   bool result = false;
@@ -298,7 +300,7 @@ std::uint32_t Parser::call_slot(const Arg& arg, const ParamShape* formal, bool r
     fail(arg.at, fmt::format("'{}' has {} element{}; the function's parameter has {}", arg.at.text,
                              parts.size(), parts.size() == 1 ? "" : "s", shape.elements));
   CallValue value{slot, result, shape.type, {}};
-  const bool byte = isa::width_bits(shape.type) == 8;  // lies in wider registers
+  const bool byte = isa::width_bits(shape.type) == 8;  // bytes are in wider registers
   for (const Arg& part : parts) {
     const Operand operand = result ? destination(part, shape.type, byte) : source(part, shape.type, byte);
     if ((operand.kind == Operand::Kind::Reg64) != (isa::width_bits(shape.type) == 64) &&
@@ -375,7 +377,7 @@ void Parser::op_call(Statement& s) {
   for (const CallValue& value : values)
     if (!value.result) copy_slot(false, s.inst, value.slot, value.type, value.operands);
   emit(s.inst);
-  // The call's own guard is replaced last.
+  // The call's own guard is written last.
   const auto is_guard = [&s](const CallValue& value) {
     return value.type == Type::Pred && s.inst.guard.kind == Operand::Kind::Pred &&
            value.operands[0].reg == s.inst.guard.reg;
@@ -395,8 +397,8 @@ const Signature* Parser::prototype_of(const Token& name) {
   return &prototypes_[variable->index];
 }
 
-/// Registers that a warp gives back or takes up while it runs. They bound what may be resident only before a
-/// block starts, and code keeps to its own number, so that nothing changes for the warps that are there.
+/// setmaxnreg has no effect: registers limit residency only before a block starts, and code keeps its own
+/// number.
 void Parser::op_register_limit(Statement& s) {
   s.inst.op = Opcode::Nop;
   const bool known = s.modifiers.take("inc") || s.modifiers.take("dec");
@@ -425,18 +427,18 @@ void Parser::op_simple(Statement& s) {
   } else if (s.opcode.text == "exit") {
     inst.op = Opcode::Exit;
   } else if (s.opcode.text == "griddepcontrol") {
-    inst.op = Opcode::Nop;  // kernels of a stream do not overlap here, so there is nothing to wait for
+    inst.op = Opcode::Nop;  // nothing to wait for: kernels of a stream do not overlap
     if (!s.modifiers.take("wait") && !s.modifiers.take("launch_dependents")) {
       fail(s.opcode, "griddepcontrol needs .wait or .launch_dependents");
     }
   } else if (s.opcode.text == "pmevent") {
-    inst.op = Opcode::Nop;  // counts an event of the hardware profiler; there is none to count it
+    inst.op = Opcode::Nop;  // counts events for a hardware profiler, which does not exist
     s.modifiers.take("mask");
     finish_modifiers(s);
     want_args(s, 1, 1);
     return emit(inst);
   } else {
-    inst.op = Opcode::Trap;  // without a debugger a breakpoint ends the kernel, too
+    inst.op = Opcode::Trap;  // a breakpoint without a debugger ends the kernel
   }
   finish_modifiers(s);
   want_args(s, 0, 0);

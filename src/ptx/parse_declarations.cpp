@@ -12,7 +12,7 @@ namespace gpumux::ptx {
 namespace {
 
 constexpr std::uint64_t kMaxVariableBytes = std::uint64_t{1} << 40U;
-constexpr std::uint64_t kMaxParamBytes = 32764;  // of a kernel, since PTX 8.1
+constexpr std::uint64_t kMaxParamBytes = 32764;  // of a kernel, from PTX 8.1 on
 constexpr unsigned kMaxNesting = 16;
 
 void append_bytes(std::string& bytes, std::uint64_t value, unsigned count) {
@@ -299,7 +299,7 @@ void Parser::parse_initial_value(isa::Symbol& symbol, Type type) {
     append_bytes(symbol.initial, bits, bytes);
     return;
   }
-  // An address: sym, sym+4, generic(sym), generic(sym)+4; or one byte of it: 0xFF00(generic(sym)).
+  // An address: sym, sym+4, generic(sym), generic(sym)+4. Or one of its bytes: 0xFF00(generic(sym)).
   unsigned byte = 0;
   const bool masked = token.kind == Token::Kind::Integer;
   Token name = token;
@@ -344,7 +344,7 @@ void Parser::parse_initial_value(isa::Symbol& symbol, Type type) {
 
 ValueShape Parser::parse_register_type() {
   ValueShape shape;
-  parse_align();  // of registers it says nothing
+  parse_align();  // no meaning for registers
   if (accept_dot("v2")) {
     shape.elements = 2;
   } else if (accept_dot("v4")) {
@@ -372,7 +372,7 @@ Variable Parser::new_registers(const ValueShape& shape) {
   has_vectors_ = true;
   variable.kind = Variable::Kind::Vector;
   variable.elements = shape.elements;
-  for (unsigned i = 1; i < shape.elements; ++i) new_register(shape.type);  // numbers follow each other
+  for (unsigned i = 1; i < shape.elements; ++i) new_register(shape.type);  // consecutive numbers
   return variable;
 }
 
@@ -395,7 +395,7 @@ void Parser::parse_registers() {
 ParamShape Parser::parse_param() {
   ParamShape param;
   param.align = parse_align();
-  // Textures, surfaces and samplers as parameters are the handles of objects.
+  // Parameters of texture, surface and sampler types are handles of objects.
   const bool opaque = accept_dot("texref") || accept_dot("surfref") || accept_dot("samplerref");
   const Token type_token = peek();
   const ValueShape value = opaque ? ValueShape{Type::U64} : parse_variable_type();
@@ -409,7 +409,7 @@ ParamShape Parser::parse_param() {
     for (const char* space : {"const", "global", "local", "shared"}) {
       if (accept_dot(space)) break;
     }
-    parse_align();  // of what it points to
+    parse_align();  // alignment of the pointer's target
   }
   if (param.align == 0) param.align = parse_align();
   param.element_bytes = isa::width_bytes(param.type) * value.elements;

@@ -1,4 +1,4 @@
-// Opcodes that this machine executes as short sequences of others.
+// Opcodes that are parsed to short sequences of other instructions.
 #include <algorithm>
 
 #include "ptx/parser.hpp"
@@ -6,7 +6,7 @@
 
 namespace gpumux::ptx {
 void Parser::op_fns(Statement& s) {
-  // "Find the n-th set bit" is a library sequence on hardware, too: a binary search by popc.
+  // "Find the n-th set bit": a binary search by popc. On hardware it is a library sequence, too.
   want_type(s, {Type::B32});
   finish_modifiers(s);
   want_args(s, 4, 4);
@@ -15,7 +15,7 @@ void Parser::op_fns(Statement& s) {
   const Operand base = source(s.args[2], Type::B32);
   const Operand offset = source(s.args[3], Type::S32);
   Sequence seq(*this, s);
-  // Downward searches run upward on the reversed mask. Offset 0 asks for the bit at the base alone.
+  // Downward searches become upward searches of the reversed mask. Offset 0 tests only the bit at the base.
   const Operand down = seq.compare(Compare::LT, Type::S32, offset, constant(0));
   const Operand here = seq.compare(Compare::EQ, Type::S32, offset, constant(0));
   const Operand mirrored = seq.op(Opcode::Brev, Type::B32, mask);
@@ -59,7 +59,7 @@ void Parser::op_bmsk(Statement& s) {
     first = seq.op(Opcode::And, Type::B32, first, constant(31));
     width = seq.op(Opcode::And, Type::B32, width, constant(31));
   }
-  // shl gives 0 from 32 on, so full widths and positions past the end come out right.
+  // shl gives 0 for shifts from 32 on, so full widths and positions beyond the end are correct.
   const Operand end = seq.op(Opcode::Shl, Type::B32, constant(1), width);
   const Operand ones = seq.op(Opcode::Sub, Type::U32, end, constant(1));
   seq.emit(Opcode::Shl, Type::B32, result, {ones, first});
@@ -81,7 +81,7 @@ void Parser::op_szext(Statement& s) {
 }
 
 void Parser::op_elect(Statement& s) {
-  // The leader is the lowest lane of the mask, whichever the hardware takes.
+  // The leader is the lowest lane of the mask. Hardware may select another one.
   if (!s.modifiers.take("sync")) fail(s.opcode, "expected elect.sync");
   finish_modifiers(s);
   want_args(s, 2, 2);
@@ -99,7 +99,7 @@ void Parser::op_elect(Statement& s) {
 }
 
 void Parser::op_packed_integers(Statement& s) {
-  // Two 16-bit operations in one register (sm_90 and later): taken apart, done one by one, packed.
+  // Two 16-bit operations in one register (sm_90 and later): unpacked, computed separately, and packed.
   const bool is_signed = s.modifiers.take("s16x2");
   if (!is_signed) s.modifiers.take("u16x2");
   const Type type = is_signed ? Type::S16 : Type::U16;
@@ -131,7 +131,7 @@ void Parser::op_packed_integers(Statement& s) {
 }
 
 void Parser::op_packed_singles(Statement& s) {
-  // Two f32 operations on a 64-bit register (sm_100): taken apart, done one by one, packed.
+  // Two f32 operations in a 64-bit register (sm_100): unpacked, computed separately, and packed.
   s.modifiers.take("f32x2");
   const std::string_view name = s.opcode.text;
   const bool fused = name == "fma";

@@ -49,13 +49,13 @@ std::uint32_t Parser::new_register(Type type) {
 }
 
 const Variable* Parser::find(std::string_view name) {
-  // The number at the end of a register of a range: %r12 -> %r, 12.
+  // Digits at the end of a name may be the number of a register in a range: %r12 -> %r, 12.
   std::size_t digits = name.size();
   while (digits > 0 && name[digits - 1] >= '0' && name[digits - 1] <= '9') --digits;
   for (auto scope = scopes_.rbegin(); scope != scopes_.rend(); ++scope) {
     const auto found = scope->names.find(name);
     if (found != scope->names.end()) return &found->second;
-    // A prefix may end in digits itself (.reg .b32 %r1_<3>; %x1<4>): try every split.
+    // A prefix may itself end in digits (.reg .b32 %r1_<3>; %x1<4>), so every split is tried.
     for (std::size_t split = digits; split < name.size(); ++split) {
       const std::string_view number = name.substr(split);
       if (number.size() > 1 && number[0] == '0') continue;
@@ -238,7 +238,7 @@ void Parser::copy_slot(bool to_registers, const Instruction& at, std::uint32_t s
     inst.column = at.column;
     return inst;
   };
-  const bool predicate = type == Type::Pred;  // lies in its slot as 0 or 1 of 32 bits
+  const bool predicate = type == Type::Pred;  // a predicate's slot has 32 bits, 0 or 1
   const unsigned width = predicate ? 32 : isa::width_bits(type);
   Instruction access = like(to_registers ? Opcode::Ld : Opcode::St, width == 64   ? Type::B64
                                                                     : width == 32 ? Type::B32
@@ -277,7 +277,7 @@ void Parser::store_register_results(const Instruction& at) {
 
 std::optional<UserError> Parser::parse_kernel_directives() {
   std::optional<UserError> refused;
-  // A bound that no block or register file reaches bounds nothing.
+  // A bound larger than all blocks or register files has no effect.
   const auto product = [this] {
     std::uint64_t threads = 1;
     const Token at = peek();
@@ -302,7 +302,7 @@ std::optional<UserError> Parser::parse_kernel_directives() {
     } else if (token.text == "minnctapersm") {
       function_->min_blocks_per_sm = number(64);
     } else if (token.text == "maxnctapersm" || token.text == "maxclusterrank") {
-      number(std::numeric_limits<std::uint32_t>::max());  // limits that a single block meets
+      number(std::numeric_limits<std::uint32_t>::max());  // limits that a single block always meets
     } else if (token.text == "maxnreg") {
       function_->max_registers = number(65536);
     } else if (token.text == "noreturn" || token.text == "abi_preserve" ||
@@ -351,7 +351,7 @@ void Parser::parse_body() {
 void Parser::parse_statement() {
   if (accept(';')) return;
   if (peek().kind == Token::Kind::Dot && peek().text == "pragma" && peek(1).text == "nounroll") {
-    isa::Instruction mark;  // Nop with shift 1: the loop that starts here is not to be unrolled
+    isa::Instruction mark;  // Nop with shift 1: the loop that starts here must not be unrolled
     mark.op = isa::Opcode::Nop;
     mark.shift = 1;
     mark.line = peek().line;
@@ -476,7 +476,7 @@ void Parser::finish_function() {
       function_->branch_tables[use.table][use.instruction] = target;
     }
   }
-  // Labels that nothing jumps to (nvcc's -G and -lineinfo set many) would only cut basic blocks.
+  // Labels without references (nvcc's -G and -lineinfo set many) would needlessly divide basic blocks.
   std::erase_if(function_->code,
                 [&](const Instruction& inst) { return inst.op == Opcode::Label && !used[inst.target]; });
   scopes_.clear();
@@ -503,7 +503,7 @@ void Parser::check_call(const CallCheck& check) const {
   if (!caller.error.empty()) return;
   const isa::CallSite& call = caller.calls[check.call];
   const auto callee = signatures_.find(call.callee);
-  if (callee == signatures_.end()) return;  // an alias of a function that is not in this file
+  if (callee == signatures_.end()) return;  // an alias of a function in another file
   const auto compare = [&](const std::vector<std::uint32_t>& given, const std::vector<ParamShape>& wanted,
                            const char* what) {
     if (given.size() != wanted.size()) {

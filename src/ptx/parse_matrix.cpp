@@ -1,17 +1,17 @@
-// Matrix instructions: mma, wmma, ldmatrix, stmatrix, movmatrix, and the conversions to the number types that
-// only they multiply.
+// Matrix instructions: mma, wmma, ldmatrix, stmatrix, movmatrix, and conversions to number types that only
+// matrix products use.
 //
-// The machine has one product of matrices, Mma (isa::MatrixShape): 8 or 16 rows by 8 columns, whose operands
-// are at most 14 registers. What PTX describes beyond becomes several of them, as the hardware does it, too:
-//  - wmma.mma multiplies its tile of 256 elements in two halves; the tile of 8 x 32 as the transposed
-//  product, B^T A^T;
-//  - m8n8k4 of f16 onto f32 in two halves of the columns;
-//  - f64 in pieces of m8n8k4, of which the next takes the last one's sums: its products are summed in this
-//  order
-//    anyway.
-// wmma.load and wmma.store become loads and stores of each lane. PTX leaves open which elements a lane holds;
-// here it holds those that an mma of the same size would have there, and where PTX has more registers than
-// that takes (A and B of f16), the last ones repeat the first.
+// The machine has one product, Mma (isa::MatrixShape): 8 or 16 rows by 8 columns, with at most 14 registers
+// of operands. Larger PTX instructions become several of them, as on hardware:
+// - wmma.mma multiplies its tile of 256 elements in two halves; the tile of 8 x 32 as the transposed product
+//   B^T A^T;
+// - m8n8k4 of f16 with f32 sums in two halves of the columns;
+// - f64 in pieces of m8n8k4, each of which continues the sums of the previous one, which is the order of
+//   summation anyway.
+//
+// wmma.load and wmma.store become loads and stores of each lane. PTX does not define which elements a lane
+// holds. Here it holds the elements that an mma of the same size would have. If PTX has more registers than
+// needed (A and B of f16), the last ones repeat the first.
 #include <algorithm>
 #include <array>
 #include <bit>
@@ -37,7 +37,7 @@ struct Size {
   friend bool operator==(const Size&, const Size&) = default;
 };
 
-/// Of m16n8k16; all 0 when the modifier says no size.
+/// The size m16n8k16 in a modifier; all 0 if it names no size.
 Size size_of(std::string_view text) {
   Size size;
   const char* at = text.data();
@@ -62,7 +62,7 @@ Size take_size(Modifiers& modifiers) {
   return {};
 }
 
-/// The next of .row and .col: true where it is .col.
+/// Takes the next of .row and .col. The result is true for .col.
 std::optional<bool> take_layout(Modifiers& modifiers) {
   for (Modifiers::Item& item : modifiers.items()) {
     if (item.used || (item.token.text != "row" && item.token.text != "col")) continue;
@@ -88,7 +88,7 @@ MatrixType element_of(std::string_view text) {
   return MatrixType::None;
 }
 
-/// Which types multiply with each other, and what they are summed in.
+/// Families of types that can be multiplied with each other, with their types of sums.
 enum class Family : std::uint8_t { None, Half, Bfloat, Tensor, Double, Bytes, Nibbles, Bits, Fp8 };
 
 Family family_of(MatrixType type) {
@@ -109,7 +109,7 @@ Family family_of(MatrixType type) {
   return Family::None;
 }
 
-/// The type of C and D by their modifier.
+/// The type of C and D that a modifier names.
 Type sum_type(std::string_view text, Family family) {
   switch (family) {
     case Family::Half:
@@ -125,14 +125,14 @@ Type sum_type(std::string_view text, Family family) {
   return Type::None;
 }
 
-/// The type of the registers that hold it: pairs of f16 lie in .b32.
+/// The type of registers for sums: pairs of f16 are .b32.
 Type register_type(Type sum) { return sum == Type::F16 ? Type::B32 : sum; }
 
 struct MmaSize {
   Family family;
   Size size;
 };
-// PTX ISA 9.0, "Warp-level Matrix Multiply-and-Accumulate Instruction: mma", without those of sm_100 and
+// PTX ISA 9.0, "Warp-level Matrix Multiply-and-Accumulate Instruction: mma", without the sizes of sm_100 and
 // later.
 constexpr MmaSize kMmaSizes[] = {
     {Family::Half, {8, 8, 4}},      {Family::Half, {16, 8, 8}},     {Family::Half, {16, 8, 16}},
@@ -158,12 +158,12 @@ bool has_size(const MmaSize (&sizes)[N], Family family, Size size) {
                      [&](const MmaSize& entry) { return entry.family == family && entry.size == size; });
 }
 
-/// How a tile of wmma is multiplied: `parts` products of `shape`, each with some of the registers.
+/// The products of a wmma tile: `parts` products of `shape`, each with a part of the registers.
 struct Tile {
   MatrixShape shape;
   unsigned parts = 1;
-  bool transposed = false;  // B^T A^T: A stands in the place of B
-  bool split_a = false;     // each part takes other rows of the (transposed) product, else other columns
+  bool transposed = false;  // B^T A^T: A and B are exchanged
+  bool split_a = false;     // parts are rows of the (transposed) product, else columns
 };
 
 Tile tile_of(Size size, MatrixType element) {
@@ -177,9 +177,9 @@ Tile tile_of(Size size, MatrixType element) {
   return tile;
 }
 
-/// Registers of a fragment of wmma that are used; PTX has 8 for A and B of f16 whatever the tile.
+/// Number of used registers of a wmma fragment. PTX has 8 for A and B of f16, whatever the tile.
 unsigned used_registers(const Tile& tile, char which, Type sum) {
-  const bool is_a = (which == 'a') != tile.transposed;  // stands in the place of A
+  const bool is_a = (which == 'a') != tile.transposed;  // takes the role of A
   switch (which) {
     case 'a':
     case 'b':
@@ -198,13 +198,13 @@ unsigned declared_registers(const Tile& tile, char which, Type sum) {
 
 void Parser::aligned(Statement& s) {
   if (!s.modifiers.take("sync")) fail(s.opcode, fmt::format("'{}' lacks .sync", opcode_text(s)));
-  // The wmma of PTX 6.0 to 6.2 is aligned without saying so.
+  // In PTX 6.0 to 6.2, wmma is implicitly aligned.
   const bool implied = s.opcode.text == "wmma" && module_.version_major == 6 && module_.version_minor < 3;
   if (!s.modifiers.take("aligned") && !implied)
     fail(s.opcode, fmt::format("'{}' lacks .aligned", opcode_text(s)));
 }
 
-/// Those of elements and sums, in their order.
+/// Takes the modifiers for types of elements and sums, in order.
 std::vector<std::string_view> Parser::take_matrix_types(Statement& s) {
   std::vector<std::string_view> types;
   for (Modifiers::Item& item : s.modifiers.items()) {
@@ -233,8 +233,8 @@ std::vector<Operand> Parser::fragment(const Statement& s, const Arg& arg, Type t
   return operands;
 }
 
-/// Emits products that are one to PTX: none writes what a later one reads, but for registers that are made
-/// here.
+/// Emits the products of one PTX instruction. No product may write a source of a later one, except for
+/// registers that are created here.
 void Parser::emit_products(const Statement& s, std::vector<MatrixProduct>& products) {
   std::vector<std::pair<Operand, Operand>> moves;  // from, to
   for (std::size_t i = 0; i < products.size(); ++i) {
@@ -264,7 +264,7 @@ void Parser::emit_products(const Statement& s, std::vector<MatrixProduct>& produ
 
 namespace {
 
-/// Puts an Mma's sources in their places.
+/// Sets the sources of an Mma.
 void set_sources(Instruction& product, std::span<const Operand> a, std::span<const Operand> b,
                  std::span<const Operand> c) {
   auto at = product.src.begin();
@@ -295,7 +295,7 @@ void Parser::op_mma(Statement& s) {
                                types[1], types[2]));
   inst.type = sum_type(types[0], family);
   inst.type2 = sum_type(types[3], family);
-  // PTX: C and D are of one type; m8n8k4 may widen.
+  // In PTX, C and D have the same type, except that m8n8k4 may widen.
   const bool quads = family == Family::Half && size == Size{8, 8, 4};
   const bool widens = quads && inst.type == Type::F32 && inst.type2 == Type::F16;
   if (inst.type == Type::None || inst.type2 == Type::None || (inst.type != inst.type2 && !widens))
@@ -321,7 +321,7 @@ void Parser::op_mma(Statement& s) {
   finish_modifiers(s);
   want_args(s, 4, 4);
   const bool wide = family == Family::Double;
-  const unsigned elements = wide ? 1 : 32 / isa::width_bits(shape.a);  // in a register
+  const unsigned elements = wide ? 1 : 32 / isa::width_bits(shape.a);  // per register
   const unsigned a_count = quads ? 2 : size.m * size.k / 32 / elements;
   const unsigned b_count = quads ? 2 : size.n * size.k / 32 / elements;
   const auto sums = [&](Type type) {
@@ -452,7 +452,7 @@ void Parser::wmma_product(Statement& s) {
   if (to_finite) sums_to_finite(s, d);
 }
 
-/// Infinities become the largest finite number of their sign, NaN becomes +0.
+/// Infinities become the largest finite number with their sign, NaN becomes +0.
 void Parser::sums_to_finite(const Statement& s, const std::vector<Operand>& sums) {
   const bool halves = s.inst.type == Type::F16;
   const Type type = halves ? Type::F16x2 : Type::F32;
@@ -463,7 +463,7 @@ void Parser::sums_to_finite(const Statement& s, const std::vector<Operand>& sums
     if (!sum) continue;
     Operand numbers;
     if (halves) {
-      numbers = seq.op(Opcode::Set, Type::U32, sum, sum);  // all ones in the half of a number
+      numbers = seq.op(Opcode::Set, Type::U32, sum, sum);  // all ones in the half of a number that is not NaN
       function_->code.back().type2 = Type::F16x2;
       function_->code.back().compare = Compare::NUM;
     } else {
@@ -480,9 +480,9 @@ void Parser::sums_to_finite(const Statement& s, const std::vector<Operand>& sums
 
 namespace {
 
-/// Elements of a register of a fragment for lane 4 g + t: `outer` is the row of A or C and the column of B,
-/// `inner` runs along k, or along the columns of C. The register holds the elements outer + g, inner + t *
-/// elements and those behind it.
+/// Position of a fragment register for lane 4 g + t. `outer`: the row of A or C, or the column of B. `inner`:
+/// the position along k, or along the columns of C. The register starts with element (outer + g, inner + t *
+/// elements) and continues along `inner`.
 struct Part {
   unsigned outer = 0;
   unsigned inner = 0;
@@ -490,9 +490,9 @@ struct Part {
 
 }  // namespace
 
-/// wmma.load and wmma.store. Registers whose elements lie side by side in memory move at once. Of 16-bit
-/// elements that lie across, each lane moves a pair of those that it finds side by side, and the lanes
-/// exchange them (movmatrix).
+/// wmma.load and wmma.store. Registers whose elements are adjacent in memory are moved at once. For 16-bit
+/// elements that are adjacent in the other direction, each lane moves an adjacent pair, and lanes exchange
+/// elements by movmatrix.
 void Parser::wmma_move(Statement& s, std::string_view which) {
   aligned(s);
   const bool store = which == "d";
@@ -508,7 +508,7 @@ void Parser::wmma_move(Statement& s, std::string_view which) {
   if (types.size() != 1) fail(s.opcode, fmt::format("'{}' has one type", opcode_text(s)));
   finish_modifiers(s);
 
-  // The tile, by any of the types whose sums C and D may be.
+  // The tile, for any of the types with these sums for C and D.
   MatrixType element = MatrixType::None;
   Type sum = Type::None;
   for (const ElementName& entry : kElements) {
@@ -536,7 +536,7 @@ void Parser::wmma_move(Statement& s, std::string_view which) {
   const unsigned used = used_registers(tile, which[0], sum);
   address(s, s.args[store ? 0 : 1]);
 
-  // Bytes from a row to the next, or from a column: a register or a number.
+  // Distance between rows, or columns, in memory: a register or a number.
   const unsigned rows = which == "b" ? size.k : size.m;
   const unsigned columns = which == "a" ? size.k : size.n;
   const Operand stride =
@@ -545,14 +545,14 @@ void Parser::wmma_move(Statement& s, std::string_view which) {
   const auto number = [](std::uint64_t value) { return Operand::immediate(value & 0xffff'ffffU); };
   const bool known = stride.kind == Operand::Kind::Imm;
   Operand pitch = known ? number(stride.imm * width / 8) : stride;
-  if (!known) {  // a copy, since the fragment may be loaded over the register
+  if (!known) {  // copied, since loads of the fragment may overwrite the register
     const unsigned times = std::bit_width(width > 8 ? width / 8 : 8 / width) - 1U;
     pitch = seq.op(width > 8 ? Opcode::Shl : Opcode::Shr, width > 8 ? Type::B32 : Type::U32, stride,
                    number(times));
   }
 
-  // "Outer" are rows in memory when inner elements are side by side there.
-  const bool b_like = !sums && (which == "b") != tile.transposed;  // stands in the place of B
+  // If inner elements are adjacent in memory, `outer` counts rows in memory.
+  const bool b_like = !sums && (which == "b") != tile.transposed;  // takes the role of B
   const bool outer_is_row = sums ? !tile.transposed : which == "a";
   const bool side_by_side = outer_is_row != *layout;
   const unsigned elements = sums ? (width == 16 ? 2 : 1) : wide ? 1 : 32 / width;
@@ -560,7 +560,7 @@ void Parser::wmma_move(Statement& s, std::string_view which) {
   for (unsigned reg = 0; reg < used; ++reg) {
     if (sums) {
       const unsigned each = used / tile.parts;
-      const unsigned i = reg % each * elements;  // the first of the lane's elements in this half
+      const unsigned i = reg % each * elements;  // the lane's first element in this half
       const unsigned half = reg / each;
       const unsigned outer = 8 * (i / 2) + (tile.split_a ? 16 * half : 0);
       parts.push_back({outer, i % 2 + (tile.split_a ? 0 : 8 * half)});
@@ -569,18 +569,18 @@ void Parser::wmma_move(Statement& s, std::string_view which) {
       parts.push_back({8 * (reg / each), 4 * elements * (reg % each)});
     } else {
       const unsigned each = isa::a_registers(tile.shape);
-      const unsigned high = tile.shape.rows == 16 ? 2 : 1;  // registers side by side in k
+      const unsigned high = tile.shape.rows == 16 ? 2 : 1;  // adjacent registers along k
       parts.push_back({16 * (reg / each) + 8 * (reg % each % high), 4 * elements * (reg % each / high)});
     }
   }
 
-  // The lane's own place: g * `by_group` + t * `by_thread` bytes.
+  // The lane's offset: g * `by_group` + t * `by_thread` bytes.
   const Operand lane = seq.op(Opcode::Mov, Type::U32, Operand::special(isa::Special::LaneId));
   const Operand group = seq.op(Opcode::Shr, Type::U32, lane, number(2));
   const Operand thread = seq.op(Opcode::And, Type::B32, lane, number(3));
-  const unsigned inner_step = sums ? 2 : elements;  // from a lane's elements to the next one's
+  const unsigned inner_step = sums ? 2 : elements;  // from a lane's elements to the next lane's
   const bool across = !side_by_side && width == 16;
-  const bool group_is_row = side_by_side || across;  // of memory
+  const bool group_is_row = side_by_side || across;  // g counts rows in memory
   const unsigned along = group_is_row ? (across ? 4 : inner_step * width / 8) : width / 8;
   Operand row = group_is_row ? group : thread;
   if (!group_is_row && inner_step > 1)
@@ -601,7 +601,7 @@ void Parser::wmma_move(Statement& s, std::string_view which) {
   };
   const Operand first = plus(base, place, 1);
 
-  // Address of the element that lies `down` rows and `right` elements behind the lane's first.
+  // The address of the element `down` rows and `right` elements after the lane's first element.
   std::vector<std::pair<unsigned, Operand>> row_addresses{{0, first}};
   const auto address_of = [&](unsigned down, unsigned right) {
     const std::int64_t beside = offset + static_cast<std::int64_t>(right) * width / 8;
@@ -744,7 +744,7 @@ void Parser::op_cvt_narrow(Statement& s) {
   inst.type = narrow;
   inst.type2 = want_type(s, {Type::F32, Type::F16x2});
   finish_modifiers(s);
-  const std::size_t sources = inst.type2 == Type::F32 ? 2 : 1;  // the first becomes the upper value
+  const std::size_t sources = inst.type2 == Type::F32 ? 2 : 1;  // the first source becomes the upper value
   want_args(s, 1 + sources, 1 + sources);
   inst.dst[0] = destination(s.args[0], Type::B16);
   for (std::size_t i = 0; i < sources; ++i)

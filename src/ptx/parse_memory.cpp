@@ -40,7 +40,7 @@ void Parser::take_order(Statement& s) {
   if (!ordered && !relaxed && !inst.is_volatile) s.modifiers.take("weak");
   inst.acquire_release = ordered;
   inst.relaxed = relaxed;
-  // What other blocks may write meanwhile is not read from L1.
+  // Data that other blocks may write concurrently must not be read from the L1.
   if (take_scope(s) && relaxed && inst.cache == CacheOp::None) inst.cache = CacheOp::CG;
 }
 
@@ -57,7 +57,7 @@ void Parser::take_cache_hints(Statement& s) {
     fail(s.opcode, fmt::format("the cache operator is not possible in '{}'", opcode_text(s)));
   }
   if (load && s.modifiers.take("nc")) s.inst.cache = CacheOp::NC;
-  // Eviction priorities and prefetch sizes are hints that the caches of this machine do not have.
+  // Eviction priorities and prefetch sizes are hints, which the caches of this machine ignore.
   for (const char* hint : {"L1::evict_normal", "L1::evict_unchanged", "L1::evict_first", "L1::evict_last",
                            "L1::no_allocate", "L2::evict_normal", "L2::evict_first", "L2::evict_last",
                            "L2::64B", "L2::128B", "L2::256B", "unified"}) {
@@ -66,8 +66,8 @@ void Parser::take_cache_hints(Statement& s) {
   take_cache_policy(s);
 }
 
-/// Compilers access what lies behind a function's parameter (LLVM, of vectors of bits), which is no part of
-/// it: nothing that is written there arrives anywhere.
+/// Handles an access beyond the end of a function's parameter, which compilers emit (LLVM for vectors of
+/// bits). The access goes to a slot that is never passed.
 void Parser::behind_slot(Instruction& inst, std::uint32_t slot, std::uint64_t access) {
   const auto [found, fresh] =
       behind_slots_.try_emplace(slot, static_cast<std::uint32_t>(function_->slots.size()));
@@ -123,7 +123,7 @@ void Parser::address(Statement& s, const Arg& arg) {
     case Variable::Kind::Register: {
       const bool narrow = inst.space == Space::Shared || inst.space == Space::Local ||
                           inst.space == Space::Const || inst.space == Space::Param;
-      // A function's parameters lie in local memory where their addresses are taken.
+      // Parameters of functions whose address is taken are in local memory.
       if (inst.space == Space::Param && !function_->is_kernel) inst.space = Space::Local;
       Arg plain = base;
       plain.offset = 0;
@@ -138,7 +138,7 @@ void Parser::address(Statement& s, const Arg& arg) {
                           : kind == Kind::Const ? Space::Const
                           : kind == Kind::Local ? Space::Local
                                                 : Space::Shared;
-      // Without a space, a name says which it is. A global variable's generic address is its address.
+      // Without a space, the name determines it. A global variable's generic address is its address.
       const bool by_name = inst.op == Opcode::Ld || inst.op == Opcode::St ||
                            ((inst.op == Opcode::Atom || inst.op == Opcode::Red) && space == Space::Shared);
       if (inst.space == Space::Generic && by_name && (space == Space::Shared || space == Space::Local))
@@ -172,7 +172,7 @@ std::vector<Arg> Parser::vector_elements(Statement& s, const Arg& arg) {
 namespace {
 
 constexpr TypeSet kMemoryTypes = TypeSet{Type::B8} | kBits | kInt8 | kIntegers | kSingles | kDoubles;
-constexpr unsigned kMostAtOnce = 16;  // bytes of one access of a thread
+constexpr unsigned kMostAtOnce = 16;  // bytes per access of a thread
 constexpr std::pair<std::string_view, int> kVectors[] = {{"v2", 2}, {"v4", 4}, {"v8", 8}};
 
 }  // namespace
@@ -194,7 +194,7 @@ void Parser::check_vector(const Statement& s, int vector) {
 
 void Parser::take_memory_type(Statement& s) {
   Instruction& inst = s.inst;
-  if (s.modifiers.take("b128")) {  // a register of 128 bits is two of 64
+  if (s.modifiers.take("b128")) {  // a 128-bit register is two of 64 bits
     inst.type = Type::B64;
     inst.vector = 2;
     return;
@@ -205,7 +205,7 @@ void Parser::take_memory_type(Statement& s) {
   inst.vector = static_cast<std::uint8_t>(vector);
 }
 
-/// A load of 256 bits: half at a time, that which replaces the address last.
+/// A 256-bit load is split into two halves. The half that overwrites the address is loaded last.
 void Parser::load_wide(Statement& s) {
   const std::vector<Arg> results = vector_elements(s, s.args[0]);
   const std::size_t half = results.size() / 2;
@@ -251,7 +251,7 @@ void Parser::op_st(Statement& s) {
   want_args(s, 2, 2);
   address(s, s.args[0]);
   const std::vector<Arg> values = vector_elements(s, s.args[1]);
-  // Of 256 bits, half at a time: the emulator and the machine access 128 bits at most.
+  // A 256-bit store is split into two halves, since emulator and machine access at most 128 bits.
   const std::size_t at_once = is_wide_vector(inst) ? values.size() / 2 : values.size();
   inst.vector = static_cast<std::uint8_t>(at_once);
   for (std::size_t i = 0; i < values.size(); ++i) {
@@ -318,7 +318,7 @@ void Parser::op_atom(Statement& s) {
 }
 
 void Parser::atom_vector(Statement& s, unsigned elements) {
-  // Each element is atomic by itself, so one operation per element does the same.
+  // Each element is a separate atomic operation, so one operation per element is equivalent.
   Instruction& inst = s.inst;
   if (inst.space == Space::Shared || inst.atomic == AtomicOp::Cas || inst.atomic == AtomicOp::Exch) {
     fail(s.opcode, fmt::format("'{}': vectors go with .global and .add, .min or .max", opcode_text(s)));
@@ -339,7 +339,7 @@ void Parser::atom_vector(Statement& s, unsigned elements) {
     one.offset += i * isa::width_bytes(inst.type);
     one.src[1] = source(s.args[first + 1].elements[i], inst.type);
     if (!reduction) {
-      // All results are written after all values are read.
+      // All results are written after all values have been read.
       const Operand result = destination(s.args[0].elements[i], inst.type);
       if (result) {
         Instruction move;
@@ -377,8 +377,8 @@ void Parser::op_prefetch(Statement& s) {
   emit(inst);
 }
 
-// Of a line that is not needed any more, or no longer than others. Caches here have no priorities, and what
-// is discarded may hold anything, so also what it held.
+// Hints for lines that are no longer needed. Caches here have no priorities, and a discarded line may keep
+// its content.
 void Parser::op_line_hint(Statement& s) {
   const bool priority = s.opcode.text == "applypriority";
   Instruction& inst = s.inst;

@@ -41,9 +41,9 @@ void Parser::mov_vector(Statement& s) {
          fmt::format("a vector of {} elements does not make one .{}", parts, isa::name(inst.type)));
   }
   const Type part = bits_of(width / static_cast<unsigned>(parts));
-  // 8-bit parts live in wider registers.
+  // 8-bit parts are in wider registers.
   const bool wider = part == Type::B8;
-  inst.vector = static_cast<std::uint8_t>(parts);  // null parts leave the number of them open otherwise
+  inst.vector = static_cast<std::uint8_t>(parts);  // explicit, since null parts do not tell their number
   if (unpack) {
     inst.op = Opcode::Unpack;
     inst.src[0] = source(scalar, inst.type);
@@ -56,14 +56,14 @@ void Parser::mov_vector(Statement& s) {
   emit(inst);
 }
 
-/// Element by element. All are read before one is written.
+/// Moves element by element. All elements are read before any is written.
 void Parser::mov_elements(Statement& s, std::size_t count) {
   Instruction& inst = s.inst;
   const auto elements = [&](const Arg& arg) {
-    // Of %tid and its kin, which are vectors, too.
+    // Special registers such as %tid are vectors, too.
     if (arg.kind == Arg::Kind::Name && arg.at.text[0] == '%' && find(arg.at.text) == nullptr && count == 4)
       return components(arg, count);
-    if (arg.kind == Arg::Kind::Number) {  // the first element; the others are 0
+    if (arg.kind == Arg::Kind::Number) {  // the first element; all others are 0
       std::vector<Arg> numbers(count, arg);
       for (std::size_t i = 1; i < count; ++i) numbers[i].at.bits = 0;
       return numbers;
@@ -100,7 +100,7 @@ void Parser::op_mov(Statement& s) {
   static constexpr std::pair<std::string_view, std::size_t> kVectors[] = {{"v2", 2}, {"v4", 4}};
   Instruction& inst = s.inst;
   inst.op = Opcode::Mov;
-  const bool halves = s.modifiers.take("b128");  // of which each has a register
+  const bool halves = s.modifiers.take("b128");  // of two 64-bit registers
   const std::size_t count = halves ? 2 : s.modifiers.take_from(kVectors, std::size_t{1});
   inst.type = halves ? Type::B64 : want_type(s, TypeSet{Type::Pred} | kBits | kIntegers | kFloats);
   finish_modifiers(s);
@@ -161,7 +161,8 @@ void Parser::op_cvt(Statement& s) {
                     ? mov_source(s.args[1], inst.type2)
                     : source(s.args[1], inst.type2, true);
   inst.dst[0] = destination(s.args[0], inst.type, true);
-  // nvcc reads the low half of a 64-bit register by cvt.s64.s32; final code reads no register by halves.
+  // nvcc reads the low half of a 64-bit register by cvt.s64.s32. In final code, instructions read whole
+  // registers.
   const auto low_half = [&] {
     if (inst.src[0].kind != Operand::Kind::Reg64 || isa::width_bits(inst.type2) == 64) return;
     Instruction half;
@@ -196,7 +197,7 @@ void Parser::op_cvt(Statement& s) {
       extend.column = inst.column;
       return emit(extend);
     }
-    // The low bits of the source are the narrow value: one conversion from it does both.
+    // The low bits of the source are the narrow value, so one conversion is sufficient.
     inst.type2 = inst.type;
     inst.type = signed_of(width);
     low_half();
@@ -262,7 +263,7 @@ void Parser::op_set(Statement& s) {
   finish_modifiers(s);
   const std::size_t operands = inst.bool_op == isa::BoolOp::None ? 3 : 4;
   want_args(s, operands, operands);
-  // set.eq.u32.f16x2 gives two 16-bit results in one word: the result has the operands' width.
+  // set.eq.u32.f16x2 gives two 16-bit results in one word: the result has the width of the operands.
   inst.dst[0] = destination(s.args[0], inst.type);
   inst.src[0] = source(s.args[1], inst.type2);
   inst.src[1] = source(s.args[2], inst.type2);

@@ -1,4 +1,4 @@
-// One instruction: guard, opcode, modifiers; and which handler knows which opcode.
+// Parsing of one instruction: guard, opcode, modifiers, and the table of handlers.
 #include <algorithm>
 #include <array>
 #include <cstddef>
@@ -13,7 +13,7 @@
 
 namespace gpumux::ptx {
 
-/// Opcode -> handler.
+/// The handler of each opcode.
 struct OpcodeTable {
   static const std::map<std::string_view, Parser::Handler>& get() {
     using P = Parser;
@@ -112,7 +112,7 @@ struct OpcodeTable {
 
 namespace {
 
-/// What PTX has and this machine does not.
+/// Opcodes of PTX that are not supported.
 struct Unsupported {
   std::string_view opcode;
   std::string_view what;
@@ -124,7 +124,7 @@ constexpr Unsupported kUnsupported[] = {
     {"getctarank", "thread block clusters"},   {"clusterlaunchcontrol", "thread block clusters"},
 };
 
-/// Every modifier that some handler takes, for "did you mean"; and those of PTX that none does.
+/// All modifiers that a handler takes, for "did you mean", and modifiers of PTX that are not supported.
 const std::vector<std::string>& known_modifiers() {
   static const std::vector<std::string> kKnown = split(
       "pred b8 b16 b32 b64 b128 u8 u16 u32 u64 s8 s16 s32 s64 f16 f16x2 bf16 bf16x2 f32 f64 rn rz rm rp rni "
@@ -167,7 +167,7 @@ const std::vector<std::string>& unsupported_modifiers() {
   return kKnown;
 }
 
-/// Modifiers that stand for something larger that is not there.
+/// Modifiers of features that are not supported.
 struct FeatureModifiers {
   std::string_view words;
   std::string_view what;
@@ -200,7 +200,7 @@ void Parser::check_modifiers(const Statement& s) const {
     if (std::find(known_modifiers().begin(), known_modifiers().end(), item.token.text) !=
         known_modifiers().end())
       continue;
-    // A feature's name says more than the modifiers that come along with it.
+    // A feature's name is a better message than the modifiers that accompany it.
     for (const Modifiers::Item& other : s.modifiers.items()) {
       if (const std::string_view feature = feature_of(other.token.text); !feature.empty()) {
         fail(other.token, fmt::format("'{}': {} is not supported", opcode_text(s), feature));
@@ -296,7 +296,7 @@ void Parser::parse_instruction() {
   }
   while (peek().kind == Token::Kind::Dot) s.modifiers.add(next());
   check_modifiers(s);
-  const bool is_call = s.opcode.text == "call";  // its operands have a syntax of their own
+  const bool is_call = s.opcode.text == "call";  // operands of calls have their own syntax
   if (!is_call) {
     negates_names_ = s.opcode.text == "vmad";
     constexpr std::array<std::string_view, 5> kOfTextures{"tex", "tld4", "suld", "sust", "sured"};

@@ -1,4 +1,4 @@
-// Operands: as they are written, then what they mean for the type that an instruction wants.
+// Operands: first their syntax, then their meaning for the type that an instruction needs.
 #include <algorithm>
 #include <array>
 #include <bit>
@@ -33,7 +33,7 @@ constexpr unsigned kMultiplicative = 10;  // level of '*' and '/' in constant ex
 
 bool is_bits(Type type) { return type >= Type::B8 && type <= Type::B64; }
 
-/// 0 to 3 of x, y, z, w or r, g, b, a.
+/// Number 0 to 3 of a component: x, y, z, w or r, g, b, a.
 std::optional<unsigned> component_number(std::string_view name) {
   const std::size_t at = std::string_view("xyzwrgba").find(name);
   if (name.size() != 1 || at == std::string_view::npos) return {};
@@ -351,8 +351,8 @@ constexpr SpecialName kSpecials[] = {
     {"%envreg2", Special::EnvReg2, 32},
 };
 
-/// Those that read as 0: the fourth elements of %tid and its kin, which are unused; %envreg0 to 31 but for
-/// those of cooperative launches, which no launch sets; performance counters, which count nothing here.
+/// True for special registers that always read as 0: the unused fourth elements of %tid and similar, %envreg0
+/// to 31 except those of cooperative launches, and performance counters.
 bool is_unset(std::string_view name, Type type) {
   const bool whole = !isa::is_float(type) && type != Type::Pred;
   const unsigned width = isa::width_bits(type);
@@ -423,7 +423,7 @@ Operand Parser::special_register(const Arg& arg, Type type) {
   fail(arg.at, unknown_name("register", arg.at));
 }
 
-/// %tid and its kin had 16 bits once, and may still be read so.
+/// %tid and similar once had 16 bits and may still be read so.
 Operand Parser::low_half(const Arg& arg, const Operand& whole) {
   Instruction half;
   half.op = Opcode::Cvt;
@@ -438,8 +438,8 @@ Operand Parser::low_half(const Arg& arg, const Operand& whole) {
 }
 
 Operand Parser::reserved_shared(const Arg& arg, const std::string& name, Type type) {
-  // From sm_80 on, the first KiB of a block's shared memory belongs to CUDA's libraries (cooperative groups
-  // keeps its barriers there). Here it is one more variable of the kernels that use it.
+  // From sm_80 on, the first KiB of a block's shared memory is reserved for CUDA's libraries, such as the
+  // barriers of cooperative groups. Here it is a variable of the kernels that use it.
   constexpr std::uint32_t kReservedBytes = 1024;
   const std::string_view which =
       std::string_view(name).substr(std::string_view("%reserved_smem_offset_").size());
@@ -462,7 +462,7 @@ Operand Parser::reserved_shared(const Arg& arg, const std::string& name, Type ty
   return Operand::symbol(found->second.index, at_end ? kReservedBytes : 0);
 }
 
-/// The address of a function's parameter: one of local memory.
+/// The address of a function's parameter, in local memory.
 Operand Parser::slot_address(const Arg& arg, const Variable& variable, unsigned width) {
   const bool wide = width == 64;
   Instruction move;
@@ -478,7 +478,7 @@ Operand Parser::slot_address(const Arg& arg, const Variable& variable, unsigned 
   return plus_number(arg, {Variable::Kind::Register, move.type, move.dst[0].reg}, move.type);
 }
 
-/// The value of a .texref or .surfref is the object that the host has bound to it.
+/// The value of a .texref or .surfref: the object that the host has bound to it.
 Operand Parser::reference_object(const Arg& arg, const Variable& variable, unsigned width) {
   if (width != 64 || arg.offset != 0)
     fail(arg.at, fmt::format("'{}' is a texture or surface, whose object has 64 bits", arg.at.text));
@@ -521,7 +521,7 @@ Operand Parser::mov_source(const Arg& arg, Type type) {
     }
     case Variable::Kind::Function: return Operand::symbol(function_symbol(arg.at), offset);
     case Variable::Kind::KernelParam:
-      // The address in the parameter space is the offset in the constant bank.
+      // An address in the parameter space is an offset in the constant bank.
       return Operand::immediate(function_->params[variable->index].offset + offset);
     case Variable::Kind::Slot: return slot_address(arg, *variable, width);
     default: fail(arg.at, fmt::format("'{}' has no address", arg.at.text));

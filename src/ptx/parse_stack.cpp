@@ -1,6 +1,6 @@
-// alloca, stacksave, stackrestore. The stack that a thread allocates from is a part of the kernel's frame,
-// and where it ends so far is a local variable without a place, kStackTop, to which the back end gives a
-// register or a word of that part (inline.cpp, slots.cpp).
+// alloca, stacksave, stackrestore. The alloca stack of a thread is part of the kernel's frame. Its current
+// top is the local variable kStackTop, which has no address. The back end assigns a register or a word of the
+// stack to it (inline.cpp, slots.cpp).
 #include "base/text.hpp"
 #include "ptx/calls.hpp"
 #include "ptx/sequence.hpp"
@@ -10,7 +10,8 @@ namespace {
 
 constexpr TypeSet kAddresses{Type::U32, Type::U64};
 constexpr std::uint64_t kDefaultAlign = 8;
-/// Where nothing lies: who has asked for more than there is faults when he uses it.
+/// An address beyond the stack. If an alloca exceeds the stack, its result is this address, and an access
+/// faults.
 constexpr std::uint64_t kNowhere = 0x7ff0'0000;
 
 }  // namespace
@@ -45,7 +46,7 @@ void Parser::op_alloca(Statement& s) {
   }
   Sequence seq(*this, s);
   const auto value = [](std::uint64_t bits) { return Operand::immediate(bits & 0xffff'ffffU); };
-  if (type == Type::U64) {  // more than there is, but no less than it was
+  if (type == Type::U64) {  // limited to an amount that still exceeds the stack
     const Operand most = seq.emit(Opcode::Min, Type::U64, seq.wide_word(), {bytes, value(kNowhere)});
     bytes = seq.op(Opcode::Cvt, Type::U32, most);
     function_->code.back().type2 = Type::U64;
@@ -58,7 +59,7 @@ void Parser::op_alloca(Statement& s) {
   const Operand begin =
       seq.op(Opcode::And, Type::B32, seq.op(Opcode::Add, Type::U32, top, value(align - 1)), value(0 - align));
   const Operand end = seq.op(Opcode::Add, Type::U32, begin, bytes);
-  const Operand fits = seq.compare(Compare::LE, Type::U32, end, at);  // as a value: the end of all
+  const Operand fits = seq.compare(Compare::LE, Type::U32, end, at);  // `at` as a value: the stack's end
   seq.emit(Opcode::St, Type::U32, {}, {at, seq.select(end, top, fits)});
   function_->code.back().space = Space::Local;
   const Operand found = seq.select(begin, value(kNowhere), fits);

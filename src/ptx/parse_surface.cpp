@@ -1,4 +1,4 @@
-// Surfaces: loads, stores and reductions, and what is asked about them.
+// Surfaces: loads, stores, reductions and queries.
 #include "ptx/parser.hpp"
 
 namespace gpumux::ptx {
@@ -64,7 +64,7 @@ void Parser::op_surface_move(Statement& s) {
   emit(inst);
 }
 
-/// nvcc has a single value in { }, too.
+/// The values of a surface access. nvcc also encloses a single value in { }.
 std::vector<Arg> Parser::surface_values(Statement& s, const Arg& arg) {
   if (s.inst.vector == 1 && arg.kind == Arg::Kind::Vector && arg.elements.size() == 1) return arg.elements;
   return vector_elements(s, arg);

@@ -9,7 +9,7 @@ using isa::TextureGeometry;
 using isa::TextureQuery;
 
 std::vector<Arg> Parser::parse_texture_args() {
-  // d, [a, c] and what follows; the elements of an address are then the texture and all behind it.
+  // Syntax: d, [a, c] and further arguments. The elements of the address are the texture and its coordinates.
   std::vector<Arg> args;
   if (peek().is(';')) return args;
   do {
@@ -80,7 +80,7 @@ void Parser::texture_coordinates(Statement& s, const Arg& arg, Type type) {
   Instruction& inst = s.inst;
   const std::size_t wanted = isa::coordinates(inst.geometry);
   const std::vector<Arg> given = arg.kind == Arg::Kind::Vector ? arg.elements : std::vector<Arg>{arg};
-  // PTX has vectors of 1, 2 and 4 elements: those behind the coordinates are not used.
+  // PTX has vectors of 1, 2 and 4 elements. Elements after the coordinates are unused.
   const bool padded = given.size() > wanted && (given.size() == 2 || given.size() == 4);
   if (given.size() != wanted && !padded) {
     fail(arg.at, fmt::format("'{}' takes {} coordinate{}, {} given", opcode_text(s), wanted,
@@ -100,7 +100,7 @@ void Parser::level_operands(Statement& s, Type type) {
     inst.src[next] = source(s.args[2], type);
     return;
   }
-  // Of each coordinate but the layer; the last of four in a vector is not used.
+  // One for each coordinate except the layer. The last of four in a vector is unused.
   const std::size_t axes = isa::coordinates(inst.geometry) - (isa::is_layered(inst.geometry) ? 1U : 0U);
   for (const std::size_t which : {std::size_t{2}, std::size_t{3}}) {
     const Arg& arg = s.args[which];
@@ -154,7 +154,7 @@ void Parser::op_tex(Statement& s) {
   }
   want_args(s, fixed, fixed);
   const Arg& results = s.args[0];
-  no_pair(results);  // whether a texel is resident
+  no_pair(results);  // a second result would tell whether a texel is resident
   if (results.kind != Arg::Kind::Vector || results.elements.size() != 4)
     fail(results.at, fmt::format("'{}' has four results in {{ }}", opcode_text(s)));
   const Arg& place = s.args[1];

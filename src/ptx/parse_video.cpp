@@ -1,6 +1,6 @@
-// Video instructions: arithmetic on bytes, half words and words of 32-bit registers with a wider result in
-// between (PTX ISA 9.0, sections 9.7.17 and 9.7.18). Compilers for sm_30 and later make sequences of them,
-// and so does this file.
+// Video instructions: arithmetic on bytes, half words and words of 32-bit registers with wider intermediate
+// results (PTX ISA 9.0, sections 9.7.17 and 9.7.18). They become sequences of other instructions, as in
+// compilers for sm_30 and later.
 #include <optional>
 
 #include "ptx/sequence.hpp"
@@ -12,9 +12,9 @@ using isa::Compare;
 
 constexpr TypeSet kVideoWords{Type::U32, Type::S32};
 
-/// "b3", "h0" of a register: which part of it. Nothing: all of it.
+/// A part of a register: "b3", "h0", or nothing for all of it.
 struct VideoPart {
-  unsigned first = 0;  // bit
+  unsigned first = 0;  // lowest bit
   unsigned width = 32;
 };
 std::optional<VideoPart> part_of(std::string_view text) {
@@ -33,7 +33,8 @@ VideoPart wanted_part(std::string_view text, const Fail& fail) {
   return *found;
 }
 
-/// "h10", "b7654": parts of the two sources together, the lowest first; empty: the text is none of it.
+/// A selection of parts from both sources, lowest first, such as "h10" or "b7654". Empty if the text is no
+/// selection.
 std::vector<unsigned> selected(std::string_view text, unsigned parts) {
   std::vector<unsigned> numbers;
   if (text.size() != parts + 1 || text[0] != (parts == 2 ? 'h' : 'b')) return {};
@@ -44,14 +45,14 @@ std::vector<unsigned> selected(std::string_view text, unsigned parts) {
   return numbers;
 }
 
-/// "h1", "b310": which parts of the result are written, as bits; 0: the text is none of it.
+/// A bit mask of the written parts of the result, such as "h1" or "b310". 0 if the text is no such mask.
 unsigned written(std::string_view text, unsigned parts) {
   if (text.empty()) return (1U << parts) - 1;
   if (text.size() < 2 || text.size() > parts + 1 || text[0] != (parts == 2 ? 'h' : 'b')) return 0;
   unsigned mask = 0;
   for (const char digit : text.substr(1)) {
     const unsigned bit = digit < '0' ? 32U : static_cast<unsigned>(digit - '0');
-    if (bit >= parts || (mask & ((2U << bit) - 1)) != 0) return 0;  // from the highest down, each once
+    if (bit >= parts || (mask & ((2U << bit) - 1)) != 0) return 0;  // digits must decrease
     mask |= 1U << bit;
   }
   return mask;
@@ -75,7 +76,7 @@ Operand Parser::video_source(const Arg& arg, Type type) {
   return source(plain, type);
 }
 
-/// A part of a register, or all of it, as a 64-bit number: all results in between fit.
+/// A register or a part of it as a 64-bit number, so that intermediate results cannot overflow.
 Operand Parser::video_number(const Statement& s, const Arg& arg, Type type) {
   const VideoPart chosen = wanted_part(arg.component, [&](const std::string& what) { fail(arg.at, what); });
   Operand word = video_source(arg, type);
@@ -163,7 +164,7 @@ void Parser::op_video(Statement& s) {
 
 void Parser::op_vmad(Statement& s) {
   const Type types[3] = {want_type(s, kVideoWords), want_type(s, kVideoWords),
-                         want_type(s, kVideoWords)};  // d, a, b
+                         want_type(s, kVideoWords)};  // types of d, a, b
   const bool adds_one = s.modifiers.take("po");
   const bool saturates = s.modifiers.take("sat");
   const unsigned shift = s.modifiers.take("shr7") ? 7U : s.modifiers.take("shr15") ? 15U : 0U;
@@ -185,8 +186,8 @@ void Parser::op_vmad(Statement& s) {
     return seq.emit(op, type, seq.wide_word(), {x, y});
   };
   Operand sum = op64(Opcode::MulLo, Type::S64, a, b);
-  // Of two unsigned ones 64 bits are full; what is signed then has one bit less, far beyond where it
-  // saturates.
+  // The product of two unsigned numbers uses all 64 bits. The signed result has one bit less, far above the
+  // saturation limit.
   if (!of_signed && result_signed && saturates)
     sum = op64(Opcode::Min, Type::U64, sum, constant(std::uint64_t{1} << 62U));
   if (of_addend) c = seq.op(Opcode::Not, Type::B32, c);
@@ -262,7 +263,7 @@ void Parser::op_video_simd(Statement& s) {
         continue;
       }
       middle = seq.op3(Opcode::Sad, Type::S32, a, b, constant(0));
-    } else if (name == "vavrg") {  // rounded up from 0 on, down below
+    } else if (name == "vavrg") {  // rounds up from 0 on, down below 0
       const Operand both = seq.op(Opcode::Add, Type::S32, a, b);
       const Operand sign = seq.op(Opcode::Shr, Type::S32, both, constant(31));
       const Operand rounded =

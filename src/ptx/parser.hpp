@@ -52,16 +52,17 @@ inline constexpr TypeSet kSingles{Type::F32};
 inline constexpr TypeSet kDoubles{Type::F64};
 inline constexpr TypeSet kFloats = kHalves | kSingles | kDoubles;
 
-/// The type that a modifier names (without its dot); None when it names none.
+/// The type that a modifier names (without its dot), or None.
 [[nodiscard]] Type type_of(std::string_view modifier);
-[[nodiscard]] bool same_kind(Type register_type, Type wanted);    // same width and class
-[[nodiscard]] bool wide_enough(Type register_type, Type wanted);  // of ld, st, cvt: may be wider
+[[nodiscard]] bool same_kind(Type register_type, Type wanted);    // equal width and class
+[[nodiscard]] bool wide_enough(Type register_type, Type wanted);  // ld, st, cvt: may be wider
 
-/// Whether the token begins a declaration of the module. What a device function's prototype may end at, as
-/// well as at a ';'.
+/// True if the token starts a declaration of the module. The prototype of a device function may end there, or
+/// at a ';'.
 [[nodiscard]] bool begins_declaration(const Token& token);
 
-/// The modifiers of one opcode. Each is taken by whoever understands it; what is left is an error.
+/// The modifiers of one opcode. Handlers take the modifiers that they know. Any modifier that is left is an
+/// error.
 class Modifiers {
  public:
   struct Item {
@@ -71,7 +72,7 @@ class Modifiers {
   void add(const Token& token) { items_.push_back({token, false}); }
   bool take(std::string_view text);
   Type take_type();
-  /// The value of the first modifier in the table, or `none`.
+  /// Takes the first modifier that is in the table and returns its value, or `none`.
   template <class Value, std::size_t N>
   Value take_from(const std::pair<std::string_view, Value> (&table)[N], Value none) {
     for (Item& item : items_) {
@@ -92,7 +93,7 @@ class Modifiers {
   std::vector<Item> items_;
 };
 
-/// An operand as it is written, before its meaning is known.
+/// An operand in its syntactic form, before its meaning is known.
 struct Arg {
   enum class Kind : std::uint8_t { Name, Number, Vector, Address, Sink };
   Kind kind = Kind::Sink;
@@ -101,15 +102,15 @@ struct Arg {
   bool minus = false;          // of a number
   std::string_view component;  // x of %tid.x
   std::int64_t offset = 0;     // name + offset
-  std::vector<Arg> elements;   // of {a, b}; of an address: its base (none: absolute)
+  std::vector<Arg> elements;   // elements of {a, b}; base of an address (none: absolute)
   std::vector<Arg> pair;       // q of p|q
 };
 
-/// Value of a constant expression.
+/// The value of a constant expression.
 struct ConstantValue {
   enum class Kind : std::uint8_t { Signed, Unsigned, Real };
   Kind kind = Kind::Signed;
-  std::uint64_t bits = 0;  // Real: of a double
+  std::uint64_t bits = 0;  // for Real: bits of a double
 };
 
 struct Statement {
@@ -119,17 +120,17 @@ struct Statement {
   Instruction inst;
 };
 
-/// One of the products that a matrix instruction becomes.
+/// One of the products of a matrix instruction.
 struct MatrixProduct {
   Instruction inst;
-  bool partial = false;  // the next takes its sums on, in registers that are nobody else's
+  bool partial = false;  // the next product continues the sums, in new registers
 };
 
-/// What a name means inside a scope.
+/// The meaning of a name inside a scope.
 struct Variable {
   enum class Kind : std::uint8_t {
     Register,
-    Vector,  // of registers (.reg .v2, .v4, .b128)
+    Vector,  // several registers (.reg .v2, .v4, .b128)
     Slot,
     KernelParam,
     Symbol,
@@ -138,20 +139,20 @@ struct Variable {
     BranchTable
   };
   Kind kind = Kind::Register;
-  Type type = Type::None;     // Register; Vector: of an element
-  std::uint32_t index = 0;    // register number, of a vector the first's; slot, parameter, symbol, prototype,
-                              // branch table
+  Type type = Type::None;     // Register; Vector: type of an element
+  std::uint32_t index = 0;    // number of the register, or of a vector's first register; of the slot,
+                              // parameter, symbol, prototype or branch table
   std::uint8_t elements = 1;  // Vector
 };
 
-/// The type of registers and variables: that of an element, and how many of them a name stands for (.v2, .v4;
-/// .b128 is two of 64 bits).
+/// The type of a register or variable: element type and number of elements (.v2, .v4; .b128 is two of 64
+/// bits).
 struct ValueShape {
   Type type = Type::None;
   std::uint8_t elements = 1;
 };
 
-/// `.reg .b32 %r<10>`: numbers are given at the first use, so a large range costs nothing.
+/// `.reg .b32 %r<10>`. Registers are numbered at their first use, so a large range costs nothing.
 struct RegisterRange {
   std::string_view prefix;
   std::uint64_t count = 0;
@@ -164,7 +165,7 @@ struct Scope {
   std::vector<RegisterRange> ranges;
 };
 
-/// Bytes and alignment of one parameter as declared.
+/// Size and alignment of a parameter in its declaration.
 struct ParamShape {
   std::string name;
   Token at;
@@ -174,8 +175,8 @@ struct ParamShape {
   std::uint32_t align = 0;
   bool is_array = false;
   bool is_pointer = false;
-  bool is_open = false;    // p[]: what a call passes there, whatever its size
-  ValueShape in_register;  // .reg; of others, type None
+  bool is_open = false;    // p[]: of the size that a call passes
+  ValueShape in_register;  // of a .reg; for other parameters, its type is None
   [[nodiscard]] bool is_register() const { return in_register.type != Type::None; }
 };
 
@@ -187,7 +188,7 @@ struct Signature {
 
 class Parser {
  public:
-  /// `by_function`: as parse_by_function().
+  /// `by_function`: see parse_by_function().
   Parser(std::string_view text, const std::string& file, bool by_function);
   isa::Module run();
 
@@ -230,7 +231,7 @@ class Parser {
   std::vector<ParamShape> parse_param_list();
   std::uint32_t parse_align();
   ValueShape parse_variable_type();
-  bool parse_attribute();  // true: managed
+  bool parse_attribute();  // true for managed
   struct Shape {
     std::uint64_t elements = 1;
     std::vector<std::uint64_t> dimensions;
@@ -246,13 +247,13 @@ class Parser {
 
   // --- functions (parse_function.cpp) --------------------------------------------------------------
   void parse_function(bool is_kernel, const Linkage& linkage);
-  /// Gives what makes the function impossible to execute, if anything; those that are wrong are thrown.
+  /// Returns an error that makes the function unexecutable, if any. Malformed directives are thrown.
   std::optional<UserError> parse_kernel_directives();
   void parse_body();
   void declare_parameters(const Signature& signature);
   [[nodiscard]] static std::vector<Operand> operands_of(const Variable& registers);
-  /// Copies a slot to registers or back. Parameters in registers (.reg), and registers and numbers that calls
-  /// pass, get their slots so.
+  /// Copies a slot to registers, or registers to a slot. Used for parameters in registers (.reg), and for
+  /// registers and numbers that calls pass.
   void copy_slot(bool to_registers, const Instruction& at, std::uint32_t slot, Type type,
                  const std::vector<Operand>& values);
   void store_register_results(const Instruction& at);
@@ -290,7 +291,8 @@ class Parser {
   Operand reference_object(const Arg& arg, const Variable& variable, unsigned width);
   // parse_constants.cpp
   [[nodiscard]] bool begins_expression() const;
-  /// The value as the token of one number. An operator below `least_level` ends the expression.
+  /// The value of an expression as the token of a number. An operator below `least_level` ends the
+  /// expression.
   Token parse_expression(unsigned least_level = 0);
   ConstantValue parse_constant(unsigned least_level, unsigned depth);
   ConstantValue parse_constant_operand(unsigned depth);
@@ -356,7 +358,7 @@ class Parser {
   Space take_space(Statement& s);
   void take_cache_hints(Statement& s);
   void take_order(Statement& s);
-  bool take_scope(Statement& s);  // true: wider than the block
+  bool take_scope(Statement& s);  // true if wider than the block
   void address(Statement& s, const Arg& arg);
   void param_address(Statement& s, const Arg& arg, const Arg& base);
   void behind_slot(Instruction& inst, std::uint32_t slot, std::uint64_t access);
@@ -414,7 +416,7 @@ class Parser {
   void op_mbarrier(Statement& s);
   void mbarrier_space(Statement& s);
   void op_createpolicy(Statement& s);
-  /// The operand behind the others that .L2::cache_hint asks for.
+  /// The last operand of an instruction with .L2::cache_hint.
   void take_cache_policy(Statement& s);
   // parse_expansions.cpp
   void op_fns(Statement& s);
@@ -441,7 +443,7 @@ class Parser {
     Token name;
     std::vector<std::uint32_t> scopes;     // innermost first
     std::size_t instruction = 0;           // Bra
-    std::uint32_t table = isa::kNoTarget;  // branch table; `instruction` is then the entry
+    std::uint32_t table = isa::kNoTarget;  // branch table with this label as entry `instruction`
   };
   void use_label(const Token& name, std::size_t instruction, std::uint32_t table);
 
@@ -451,7 +453,7 @@ class Parser {
     std::uint32_t call = 0;
   };
 
-  /// The function in work has no body because of this.
+  /// Marks the current function as having no body, because of an error.
   void drop_body(const UserError& error);
   void spoil(std::uint32_t function, const UserError& error);
   void skip_body();
@@ -469,29 +471,29 @@ class Parser {
   std::map<std::string, Signature, std::less<>> signatures_;
   std::map<std::string, std::uint32_t, std::less<>> function_symbols_;
   std::map<std::string, std::string, std::less<>> aliases_;
-  std::map<std::uint32_t, Token> extern_symbols_;  // declared, not yet defined
+  std::map<std::uint32_t, Token> extern_symbols_;  // declared but not defined yet
   std::set<std::uint32_t> used_symbols_;
-  std::set<std::uint32_t> surface_references_;  // symbols; other references are textures
+  std::set<std::uint32_t> surface_references_;  // surface symbols; other references are textures
   std::vector<CallCheck> calls_;
-  std::map<std::string, Token, std::less<>> function_uses_;  // address taken: where first
+  std::map<std::string, Token, std::less<>> function_uses_;  // first place where the address was taken
 
   std::vector<Signature> prototypes_;
-  std::uint32_t most_open_bytes_ = 0;  // that a call passes to a parameter of open size
+  std::uint32_t most_open_bytes_ = 0;  // most bytes that a call passes to a parameter of open size
 
-  // The function in work.
+  // State of the current function.
   Function* function_ = nullptr;
-  std::vector<std::pair<std::uint32_t, Variable>> register_results_;  // slots and their registers
-  std::map<std::uint32_t, std::uint32_t> behind_slots_;  // slot -> another for what is accessed behind it
+  std::vector<std::pair<std::uint32_t, Variable>> register_results_;  // result slots and their registers
+  std::map<std::uint32_t, std::uint32_t> behind_slots_;  // by slot: slot for accesses beyond its end
   std::vector<Scope> scopes_;
   std::uint32_t next_scope_ = 0;
   std::map<std::pair<std::uint32_t, std::string_view>, std::uint32_t> labels_;
   std::vector<LabelUse> label_uses_;
   Operand carry_;
-  bool has_vectors_ = false;    // of registers
-  bool negates_names_ = false;  // the instruction in work may have operands such as -%r1
+  bool has_vectors_ = false;    // registers in vectors exist
+  bool negates_names_ = false;  // operands such as -%r1 are allowed
 };
 
-/// Gives every .shared symbol its offset and every function its shared_bytes (shared_layout.cpp).
+/// Assigns an offset to every .shared symbol and shared_bytes to every function (shared_layout.cpp).
 void lay_out_shared(isa::Module& module);
 
 }  // namespace gpumux::ptx

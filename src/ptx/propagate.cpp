@@ -110,7 +110,7 @@ void canonicalize(Instruction& inst) {
           move.type2 = inst.type;
         } else {
           move.type = bits_type(inst.type);
-          // A parameter narrower or wider than the register is loaded, not moved.
+          // A parameter with another width than the register is loaded, not moved.
           const bool wide = inst.dst[0].kind == Operand::Kind::Reg64;
           if (wide != (isa::width_bits(inst.type) == 64)) return;
         }
@@ -134,7 +134,7 @@ void canonicalize(Instruction& inst) {
       break;
     default: break;
   }
-  // Immediates stand second.
+  // Immediates come second.
   const bool commutes = inst.op == Opcode::Add || inst.op == Opcode::MulLo || inst.op == Opcode::And ||
                         inst.op == Opcode::Or || inst.op == Opcode::Xor;
   if (commutes && !isa::is_float(inst.type) && !inst.carry_in && inst.src[0].kind == Operand::Kind::Imm &&
@@ -143,7 +143,7 @@ void canonicalize(Instruction& inst) {
   }
 }
 
-/// Value of an integer operation on immediates.
+/// The value of an integer operation on immediates, if it can be evaluated.
 std::optional<std::uint64_t> evaluate(const Instruction& inst) {
   if (isa::is_float(inst.type) || inst.carry_in || inst.carry_out || inst.sat || inst.dst[1]) return {};
   for (std::size_t i = 0; i < inst.src.size(); ++i) {
@@ -188,8 +188,8 @@ std::optional<std::uint64_t> evaluate(const Instruction& inst) {
   }
 }
 
-/// Logic of predicates with a constant, which nvcc writes for tests of single bits. Sources that are no
-/// constants must be registers.
+/// Folds logic of predicates with a constant, which nvcc emits for tests of single bits. Other sources must
+/// be registers.
 void fold_predicates(Instruction& inst) {
   if (inst.type != Type::Pred) return;
   if (inst.op != Opcode::Xor && inst.op != Opcode::And && inst.op != Opcode::Or) return;
@@ -262,7 +262,8 @@ bool is_memory(const Instruction& inst) {
          inst.op == Opcode::StMatrix || inst.op == Opcode::CpAsync || inst.op == Opcode::Mbarrier;
 }
 
-/// Launch dimensions lie in the constant bank of the hardware as parameters do.
+/// True if the operand is in the constant bank. Like parameters, launch dimensions are in this bank on
+/// hardware.
 bool lies_in_bank(const Operand& operand) {
   if (operand.kind == Operand::Kind::Const) return true;
   if (operand.kind != Operand::Kind::Special) return false;
@@ -271,7 +272,7 @@ bool lies_in_bank(const Operand& operand) {
          (which >= isa::Special::NctaidX && which <= isa::Special::NctaidZ);
 }
 
-/// True when source `index` of `inst` can be `value`, a register of `width` bits before.
+/// True if source `index` of `inst`, a register of `width` bits, can be replaced by `value`.
 bool can_take(const Instruction& inst, std::size_t index, const Operand& value, unsigned width) {
   switch (value.kind) {
     case Operand::Kind::Reg32:
@@ -282,7 +283,7 @@ bool can_take(const Instruction& inst, std::size_t index, const Operand& value, 
       if (is_memory(inst) && index == 0) return inst.space != Space::Global && inst.space != Space::Generic;
       if (inst.op == Opcode::St || inst.op == Opcode::Pack || inst.op == Opcode::StMatrix ||
           inst.op == Opcode::Mma)
-        return value.imm == 0;  // the register that is always 0
+        return value.imm == 0;  // the zero register
       return source_width(inst, index) == width;
     case Operand::Kind::Symbol:
       if (is_memory(inst)) return index == 0 && inst.space != Space::Generic;
@@ -318,7 +319,7 @@ bool propagate(FlowGraph& graph, isa::Function& function) {
     for (Instruction& inst : graph.blocks[id].code) {
       for (std::size_t i = 0; i < inst.src.size(); ++i) {
         Operand& operand = inst.src[i];
-        // A chain of moves; each step is a value, so the source is as it was at the move.
+        // Follows a chain of moves. Each step is a value, so the source is unchanged since the move.
         while (operand.is_register() && defs.is_value(operand)) {
           const Instruction& def = defs.definition(operand);
           if (operand.kind == Operand::Kind::Pred) {
@@ -326,7 +327,7 @@ bool propagate(FlowGraph& graph, isa::Function& function) {
             const bool logic = inst.type == Type::Pred &&
                                (inst.op == Opcode::And || inst.op == Opcode::Or || inst.op == Opcode::Xor);
             if (def.op == Opcode::Mov && def.src[0].kind == Operand::Kind::Imm && logic && i < 2 &&
-                inst.src[1 - i].kind == Operand::Kind::Pred) {  // fold() takes it from there
+                inst.src[1 - i].kind == Operand::Kind::Pred) {  // folded by fold()
               operand = Operand::immediate((def.src[0].imm & 1U) ^ (operand.negate ? 1U : 0U));
               changed = true;
               break;

@@ -15,8 +15,8 @@ using isa::Space;
 
 namespace {
 
-/// Cycles until a dependent instruction can issue: published microbenchmarks of Volta and Turing,
-/// rounded; a global load is given the time that a cache hit in L2 takes.
+/// Cycles until a dependent instruction can issue, from published microbenchmarks of Volta and Turing,
+/// rounded. Global loads count as L2 hits.
 unsigned latency(const Instruction& inst) {
   if (isa::is_special_function(inst.op)) return 20;
   switch (inst.op) {
@@ -31,7 +31,7 @@ unsigned latency(const Instruction& inst) {
     case Opcode::LdMatrix: return 24;
     case Opcode::Tex:
     case Opcode::SurfLd: return 200;
-    case Opcode::Mma: return 24;  // 20 cycles and more on every part
+    case Opcode::Mma: return 24;  // at least 20 cycles on all GPUs
     case Opcode::MovMatrix:
     case Opcode::Shfl:
     case Opcode::Match: return 20;
@@ -55,10 +55,10 @@ bool is_access(const Instruction& inst) {
 
 bool writes_memory(const Instruction& inst) { return is_access(inst) && !is_load(inst); }
 
-/// Memory and exchange between lanes stay on their side; arithmetic is free to pass.
+/// True for a barrier: memory accesses and exchanges between lanes do not move across it, arithmetic does.
 bool is_fence(const Instruction& inst) { return inst.op == Opcode::Bar; }
 
-/// Nothing moves across these.
+/// True for an instruction across which no instruction moves.
 bool is_wall(const Instruction& inst) {
   if (inst.is_volatile || inst.acquire_release) return true;
   switch (inst.op) {
@@ -78,7 +78,7 @@ bool is_wall(const Instruction& inst) {
     case Opcode::Syscall: return true;
     default: break;
   }
-  // Reading a clock marks a place in time.
+  // Reading a clock marks a point in time.
   return std::any_of(inst.src.begin(), inst.src.end(), [](const Operand& operand) {
     if (operand.kind != Operand::Kind::Special) return false;
     const auto which = static_cast<isa::Special>(operand.reg);
@@ -86,7 +86,7 @@ bool is_wall(const Instruction& inst) {
   });
 }
 
-/// Lanes exchange values here: such instructions keep their order among themselves.
+/// True for an exchange between lanes. Such instructions keep their order.
 bool is_collective(const Instruction& inst) {
   return inst.op == Opcode::Shfl || inst.op == Opcode::Vote || inst.op == Opcode::Match ||
          inst.op == Opcode::Redux || inst.op == Opcode::Activemask;
@@ -105,18 +105,20 @@ bool spaces_disjoint(const Instruction& a, const Instruction& b) {
 
 bool must_keep_order(const Instruction& first, const Instruction& second, bool same_base) {
   if (!writes_memory(first) && !writes_memory(second)) return false;
-  // A kernel may write what its textures have read, and not read by them what it has written.
+  // A kernel may write memory that its textures have read, but must not read by a texture what it has
+  // written.
   if (second.op == Opcode::Tex) return false;
   if (first.op == Opcode::Tex) return second.space == Space::Global || second.space == Space::Generic;
   if (spaces_disjoint(first, second)) return false;
-  // Writes stay in order: nothing is gained by moving them, and lanes of a warp may write the same bytes.
+  // Writes keep their order. Moving them gains nothing, and lanes of a warp may write the same bytes.
   if (writes_memory(first) && writes_memory(second)) return true;
   const auto read_only = [](const Instruction& inst) {
     return inst.op == Opcode::Ld &&
            (inst.cache == isa::CacheOp::NC || inst.space == Space::Const || inst.space == Space::Param);
   };
   if (read_only(first) || read_only(second)) return false;
-  // Of matrices, lanes access what the addresses of others name; of surfaces, coordinates say where.
+  // Lanes of a matrix access use the addresses of other lanes, and surfaces are addressed by coordinates. So
+  // equal bases prove nothing for them.
   const auto by_address = [](const Instruction& inst) {
     return inst.op != Opcode::LdMatrix && inst.op != Opcode::StMatrix &&
            inst.geometry == isa::TextureGeometry::None;
@@ -126,7 +128,7 @@ bool must_keep_order(const Instruction& first, const Instruction& second, bool s
     const std::int64_t second_end = second.offset + second.vector * isa::width_bytes(second.type);
     if (first_end <= second.offset || second_end <= first.offset) return false;
   }
-  // Distinct variables never overlap.
+  // Distinct variables do not overlap.
   if (first.src[0].kind == Operand::Kind::Symbol && second.src[0].kind == Operand::Kind::Symbol &&
       first.src[0].reg != second.src[0].reg) {
     return false;
@@ -144,11 +146,11 @@ class BlockScheduler {
 
   void run() {
     std::size_t begin = 0;
-    // Regions between walls; the walls themselves stay.
+    // Regions between walls are scheduled. Walls keep their place.
     std::vector<Instruction> result;
     result.reserve(code_.size());
     after_ = BitSet(space_.size());
-    std::vector<BitSet> live_at;  // live behind each region's end
+    std::vector<BitSet> live_at;  // live registers after each region
     std::vector<std::pair<std::size_t, std::size_t>> regions;
     for (std::size_t i = 0; i <= code_.size(); ++i) {
       if (i == code_.size() || is_wall(code_[i])) {
@@ -170,7 +172,7 @@ class BlockScheduler {
       at = live_at[r];
       if (last < code_.size()) {
         result.push_back(code_[last]);
-        // What is live behind the wall.
+        // Registers that are live after the wall.
         for_each_def(code_[last], [&](const Operand& dst) { at.set(space_.index(dst)); });
       }
     }
@@ -181,9 +183,9 @@ class BlockScheduler {
   struct Node {
     std::vector<std::pair<std::uint32_t, unsigned>> after;  // dependent, cycles
     std::uint32_t waits = 0;
-    unsigned ready = 0;    // cycle at which all inputs are there
+    unsigned ready = 0;    // cycle at which all inputs are available
     unsigned height = 0;   // cycles to the region's end
-    unsigned to_load = 0;  // 1: a long load that no store holds back, or what leads to its address
+    unsigned to_load = 0;  // 1: a long load that no store delays, or an instruction for its address
     bool held_back = false;
     unsigned stretch = 0;  // fences before it in the region
   };
@@ -264,7 +266,7 @@ class BlockScheduler {
     }
   }
 
-  /// Change of live 32-bit registers when `i` is issued now.
+  /// Change of the number of live 32-bit registers if `inst` is issued now.
   int pressure_change(const Instruction& inst) const {
     int change = 0;
     for_each_def(inst, [&](const Operand& dst) {
@@ -280,7 +282,7 @@ class BlockScheduler {
     return change;
   }
 
-  /// The few distinct registers that one instruction reads.
+  /// The distinct registers that one instruction reads.
   struct BitSetSmall {
     std::array<std::uint32_t, std::tuple_size_v<decltype(Instruction::src)> + 1> items{};
     std::size_t count = 0;
@@ -293,7 +295,7 @@ class BlockScheduler {
     }
   };
 
-  /// Instructions without a barrier.
+  /// Length of the longest sequence of instructions without a barrier.
   [[nodiscard]] std::size_t longest_stretch(std::size_t first, std::size_t last) const {
     std::size_t longest = 0;
     for (std::size_t begin = first; begin < last;) {
@@ -356,7 +358,7 @@ class BlockScheduler {
         if (remaining_[reg] != 0 || after_.test(reg)) {
           live_.set(reg);
         } else if (!live_.test(reg)) {
-          pressure -= static_cast<int>(space_.cost(reg));  // nobody reads it
+          pressure -= static_cast<int>(space_.cost(reg));  // result is not read
         }
       });
       cycle = std::max(cycle, nodes_[i].ready) + 1;
@@ -368,8 +370,9 @@ class BlockScheduler {
     }
   }
 
-  /// What stands behind the next barrier fills the time that loads before it take, but no more of it than
-  /// ptxas moves: it lengthens live ranges. Predicates are too few for that.
+  /// Limit for instructions that are moved up across the next barrier to fill the latency of loads. ptxas
+  /// moves no more than this, since moving lengthens live ranges. Instructions that define predicates are not
+  /// moved, because predicates are scarce.
   static constexpr unsigned kShadowFill = 4;
   static constexpr unsigned kShadowCycles = 8;
   enum class Turn : std::uint8_t { Now, Fill, Later };
@@ -381,8 +384,9 @@ class BlockScheduler {
     return predicate || fill_left_ == 0 ? Turn::Later : Turn::Fill;
   }
 
-  /// Below the register target: long loads and what leads to them first, then what is ready soonest,
-  /// then the longest way to the end. At the target: what frees most registers.
+  /// Selects the next instruction. Below the register target: long loads and instructions for their
+  /// addresses, then the earliest ready instruction, then the longest path to the end. At the target: the
+  /// instruction that frees most registers.
   std::size_t choose(std::size_t first, const std::vector<std::uint32_t>& ready, unsigned cycle,
                      int pressure) const {
     std::size_t best = 0;
@@ -398,7 +402,7 @@ class BlockScheduler {
       const bool over_a = change_a > 0 && pressure + change_a > limit;
       const bool over_b = change_b > 0 && pressure + change_b > limit;
       if (over_a != over_b) return over_b;
-      if (over_a) {  // both would exceed: keep the original order, which is known to need no more
+      if (over_a) {  // both exceed the target: keep the original order, which needs no more
         return change_a != change_b ? change_a < change_b : a < b;
       }
       const unsigned load_a = turn_a == Turn::Now ? nodes_[a].to_load : 0;
@@ -428,9 +432,9 @@ class BlockScheduler {
   RegisterTarget target_;
   std::uint32_t region_target_ = 0;
   std::vector<Node> nodes_;
-  unsigned stretch_ = 0;    // fences issued
-  unsigned fill_left_ = 0;  // instructions from behind the next one that may still be issued before it
-  std::vector<std::uint32_t> remaining_;  // readers not yet issued
+  unsigned stretch_ = 0;                  // number of issued fences
+  unsigned fill_left_ = 0;                // instructions that may still be moved up across the next fence
+  std::vector<std::uint32_t> remaining_;  // by register: readers that have not issued
   BitSet live_;
   BitSet after_;
 };

@@ -1,4 +1,4 @@
-// How parse*.cpp write one PTX instruction as several.
+// Helper for parse*.cpp: emits several instructions for one PTX instruction.
 #pragma once
 
 #include <algorithm>
@@ -12,12 +12,12 @@ using isa::Compare;
 
 [[nodiscard]] inline Operand constant(std::uint64_t bits) { return Operand::immediate(bits); }
 
-/// Emits instructions under the guard and at the place of one statement.
+/// Emits instructions with the guard and location of a statement.
 class Parser::Sequence {
  public:
   Sequence(Parser& parser, const Statement& s) : parser_(parser), statement_(s) {}
 
-  /// An instruction without operands, to be completed before the next.
+  /// Adds an instruction without operands. The caller must complete it before the next call.
   Instruction& add(Opcode op, Type type) {
     Instruction inst;
     inst.op = op;

@@ -1,14 +1,14 @@
-// Where .shared variables lie.
+// Layout of .shared variables.
 //
-// A variable has one offset in the whole module, so that two kernels that share it (and the functions
-// that both call) agree. A kernel needs the variables that it or any function it may call names. In order of
-// declaration, each is placed behind those placed before that some kernel needs together with it. Variables
-// of different kernels therefore overlap, and a kernel's size is that of its own variables: the size that
-// ptxas reports, which also keeps the order of declaration and fills no gaps.
+// A variable has the same offset in all functions of the module, so that kernels and functions that share it
+// agree. A kernel needs the variables that it, or any function it may call, names. Variables are placed in
+// order of declaration. Each is placed after all earlier ones that some kernel needs together with it. So
+// variables of different kernels overlap, and a kernel's size is that of its own variables. This is the size
+// that ptxas reports, which also keeps the order of declaration and fills no gaps.
 //
-// External (dynamic) variables begin behind the kernel's static ones: at Function::shared_bytes, which is
-// rounded up to their alignment in functions that reach them (as ptxas does). Symbol::address is the largest
-// of these starts: exact where one kernel uses the variable; whoever lays out a block takes the kernel's
+// External (dynamic) variables start after the kernel's static ones, at Function::shared_bytes, which is
+// rounded up to their alignment in functions that reach them (as in ptxas). Symbol::address is the largest of
+// these starts, which is exact if only one kernel uses the variable. The layout of a block uses the kernel's
 // shared_bytes.
 #include <algorithm>
 #include <map>
@@ -30,7 +30,7 @@ bool is_shared(const Symbol& symbol) {
   return symbol.kind == Symbol::Kind::Shared || symbol.kind == Symbol::Kind::ExternShared;
 }
 
-/// Per function the .shared symbols that it names itself, and the functions that it may call.
+/// By function: the .shared symbols that it names itself, and the functions that it may call.
 struct Uses {
   std::vector<std::set<std::uint32_t>> symbols;
   std::vector<std::set<std::uint32_t>> callees;

@@ -1,4 +1,4 @@
-// Parameter slots and the frame: registers where possible, local memory otherwise.
+// Assignment of parameter slots and of the frame: registers if possible, otherwise local memory.
 #include <algorithm>
 #include <map>
 
@@ -24,12 +24,12 @@ constexpr std::uint32_t align_up(std::uint32_t value, std::uint32_t align) {
 
 constexpr std::uint32_t kDim3Bytes = 12;
 
-/// A slot's parts that are read or written, and where the slot went.
+/// The accessed parts of a slot, and the assignment of the slot.
 struct SlotUse {
   std::map<std::int64_t, unsigned> parts;  // offset -> bytes
   bool in_memory = false;
-  bool outgoing = false;    // lies behind the frame, where the callee finds it
-  std::uint32_t place = 0;  // byte offset when in memory
+  bool outgoing = false;    // behind the frame, where the callee finds it
+  std::uint32_t place = 0;  // byte offset, if in memory
   std::map<std::int64_t, Operand> registers;
 };
 
@@ -76,7 +76,8 @@ class SlotLowering {
     ++function_.num_reg32;
   }
 
-  /// Its top is a register, or, where other functions have to find it, the first word of the stack itself.
+  /// Initialises the alloca top. It is a register. If other functions must find it, it is also the first word
+  /// of the stack.
   void begin_alloca(bool is_root) {
     top_ = new_reg32(function_);
     if (!is_root) return;
@@ -161,7 +162,7 @@ class SlotLowering {
     }
   }
 
-  /// A Syscall takes an argument in one register, a dim3 in three.
+  /// Registers of a Syscall argument: three for a dim3, otherwise one.
   [[nodiscard]] std::uint32_t parts_of(std::uint32_t slot) const {
     return function_.slots[slot].bytes == kDim3Bytes ? 3 : 1;
   }
@@ -174,7 +175,8 @@ class SlotLowering {
     if (!fresh && place->second != bytes) use.in_memory = true;
   }
 
-  /// An argument of open size lies behind all others, so that caller and callee agree about these.
+  /// Places the arguments of a call. Arguments of open size come last, so that caller and callee agree about
+  /// the others.
   void place_call(const std::vector<std::uint32_t>& arguments, const std::vector<std::uint32_t>& results,
                   std::uint32_t& bytes, bool outgoing) {
     place_area(arguments, bytes, outgoing, false);
@@ -210,7 +212,7 @@ class SlotLowering {
     }
   }
 
-  /// Turns a frame address into base and offset of a Ld, St or Atom.
+  /// Sets base and offset of a Ld, St or Atom to a frame address.
   void set_address(Instruction& inst, std::uint32_t place, bool outgoing) const {
     inst.space = Space::Local;
     inst.src[0] = stack_ ? Operand::reg32(kStackPointer) : Operand::immediate(0);
@@ -218,7 +220,7 @@ class SlotLowering {
     if (outgoing) inst.target = kBehindFrame;
   }
 
-  /// A frame address as a value.
+  /// A frame address as a value in a register or an immediate.
   Operand materialize(const Instruction& like, std::uint64_t place, bool wide) {
     if (!stack_) return Operand::immediate(place);
     Instruction add = make(Opcode::Add, Type::U32, like);
@@ -306,7 +308,7 @@ class SlotLowering {
     }
   }
 
-  /// Replaces kFrameSymbol in the sources from `first` on.
+  /// Replaces kFrameSymbol in the sources from index `first` on.
   void frame_operands(Instruction& inst, std::size_t first) {
     for (std::size_t i = first; i < inst.src.size(); ++i) {
       Operand& operand = inst.src[i];
@@ -370,7 +372,7 @@ class SlotLowering {
   std::vector<SlotUse> uses_;
   std::vector<std::uint32_t> placed_;
   std::vector<Instruction> code_;
-  std::uint32_t locals_ = 0;  // where the .local variables start in the frame
+  std::uint32_t locals_ = 0;  // offset of the .local variables in the frame
   std::uint32_t frame_ = 0;
 };
 

@@ -45,7 +45,7 @@ Pressure measure_pressure(const FlowGraph& graph, const RegisterSpace& space, co
   for (BlockId id = 0; id < graph.blocks.size(); ++id) {
     measure(live.in(id));
     live.walk(graph, id, [&](std::size_t index, const BitSet& after) {
-      BitSet at = after;  // results nobody reads need a place too
+      BitSet at = after;  // unused results need a register, too
       for_each_def(graph.blocks[id].code[index], [&](const Operand& reg) { at.set(space.index(reg)); });
       measure(at);
     });
@@ -131,7 +131,7 @@ void Spiller::spill_predicates(const std::vector<std::vector<std::uint32_t>>& cr
   for (const Operand& reg : temporaries_) {
     if (reg.kind == Operand::Kind::Pred) temporary.set(space.index(reg));
   }
-  // The fullest first, as others often have some of the same.
+  // Places with the most predicates first, since other places often share some of them.
   std::vector<const std::vector<std::uint32_t>*> places;
   for (const auto& place : crowded) places.push_back(&place);
   std::stable_sort(places.begin(), places.end(),
@@ -170,8 +170,8 @@ bool replace_uses(Instruction& inst, const Operand& reg, Visit fresh) {
   return used;
 }
 
-/// Where to load what `next` reads: a call's target before the stack pointer moves to the called function's
-/// frame.
+/// Position for a load of sources of `next`. The target of a call must be loaded before the stack pointer
+/// moves to the callee's frame.
 std::vector<Instruction>::iterator end_of_own_frame(std::vector<Instruction>& code, const Instruction& next) {
   if (next.op != Opcode::Call) return code.end();
   const auto adjust = std::find_if(code.rbegin(), code.rend(),
@@ -211,7 +211,7 @@ void Spiller::spill_one(const Operand& reg) {
     for (Instruction inst : block.code) {
       bool defines = false;
       for_each_def(inst, [&](const Operand& dst) { defines = defines || dst == reg; });
-      if (source != nullptr && defines) continue;  // computed again at each use
+      if (source != nullptr && defines) continue;  // recomputed at each use
       bool reads = defines && keeps_old_value(inst);
       for_each_use(inst, [&](const Operand& operand) {
         reads = reads || (operand.kind == reg.kind && operand.reg == reg.reg);
@@ -238,7 +238,7 @@ void Spiller::spill_one(const Operand& reg) {
 }
 
 void Spiller::rewrite_predicates(const RegisterSpace& space, const BitSet& spilled) {
-  std::map<std::uint32_t, Operand> homes;  // by predicate: 0 or 1
+  std::map<std::uint32_t, Operand> homes;  // by predicate: register with its value, 0 or 1
   spilled.for_each([&](std::uint32_t reg) { homes.emplace(space.operand(reg).reg, new_reg32(function_)); });
   struct Touched {
     std::uint32_t reg;

@@ -17,8 +17,8 @@ using isa::Type;
 
 namespace {
 
-/// Per block, the registers that some path from the entry to its begin assigns. One that nothing has assigned
-/// yet holds nothing that a call could destroy, though the guarded definitions that follow make it look live.
+/// By block, the registers that some path from the entry to its start assigns. An unassigned register has no
+/// value that a call could destroy, although later guarded definitions make it appear live.
 std::vector<BitSet> assigned_at_begin(const FlowGraph& graph, const RegisterSpace& space) {
   std::vector<BitSet> assigned(graph.blocks.size(), BitSet(space.size()));
   const std::vector<BlockId> order = reverse_post_order(graph);
@@ -49,7 +49,7 @@ void lower_returns(FlowGraph& graph, bool is_root, bool as_written) {
       }
     }
     if (as_written) return;
-    // `@p bra X` with X: exit is `@p exit`.
+    // `@p bra X` to a block X that only exits becomes `@p exit`.
     for (Block& block : graph.blocks) {
       if (block.code.empty() || block.code.back().op != Opcode::Bra) continue;
       Instruction& last = block.code.back();
@@ -69,7 +69,7 @@ void lower_returns(FlowGraph& graph, bool is_root, bool as_written) {
   Instruction ret;
   ret.op = Opcode::Ret;
   graph.blocks[end].code.push_back(ret);
-  for (BlockId id = 0; id < graph.blocks.size(); ++id) {  // tails that are split off come later
+  for (BlockId id = 0; id < graph.blocks.size(); ++id) {  // split-off tails are visited later
     if (id == end) continue;
     Block& block = graph.blocks[id];
     for (std::size_t i = 0; i < block.code.size(); ++i) {
@@ -80,7 +80,7 @@ void lower_returns(FlowGraph& graph, bool is_root, bool as_written) {
         block.next = end;
         break;
       }
-      // A guarded return is a branch: the rest of the block becomes one of its own.
+      // A guarded return becomes a branch. The rest of the block becomes a new block.
       const BlockId rest = graph.add_block(id);
       Block& from = graph.blocks[id];
       Block& tail = graph.blocks[rest];
@@ -101,7 +101,7 @@ void save_registers(FlowGraph& graph, Function& function) {
   const RegisterSpace space(function);
   const Liveness live(graph, space);
   std::vector<BitSet> assigned = assigned_at_begin(graph, space);
-  std::map<std::uint32_t, std::uint32_t> place;  // register -> offset in the frame
+  std::map<std::uint32_t, std::uint32_t> place;  // by register: offset in the frame
   const std::uint32_t stack_pointer = space.index(Operand::reg32(kStackPointer));
   std::vector<Instruction> code;
   const auto access = [&](Opcode op, std::uint32_t reg, const Instruction& like, const Operand& value) {

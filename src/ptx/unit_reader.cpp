@@ -46,7 +46,7 @@ class UnitReader {
     if (peek().kind != kind) fail(fmt::format("expected {}", what));
     return of_.tokens[at_++].text;
   }
-  /// To behind the bracket that closes this one.
+  /// Skips to after the bracket that closes the next one.
   void skip_brackets(char open, char close) {
     std::size_t depth = 0;
     do {
@@ -55,7 +55,7 @@ class UnitReader {
       skip();
     } while (depth > 0);
   }
-  /// To the next of these on this level, not over it.
+  /// Skips to the next of these characters outside brackets, which is not skipped.
   void skip_to(std::string_view ends) {
     while (peek().kind != Token::Kind::Punct || ends.find(peek().text[0]) == std::string_view::npos) {
       if (peek().is('(')) {
@@ -181,7 +181,7 @@ class UnitReader {
   }
 
   void read_variable(UnitItem& item, bool shared) {
-    std::uint64_t element = 8;  // of a .texref or .surfref
+    std::uint64_t element = 8;  // size of a .texref or .surfref
     std::uint64_t elements = 1;
     while (peek().kind == Token::Kind::Dot) {
       const Token word = peek();

@@ -19,7 +19,7 @@ namespace {
 
 constexpr std::size_t kLargestUnrolledBody = 120;  // instructions
 
-/// A loop of one block: `do body while (counter CONTINUE bound)`, counter stepping by `step`.
+/// A loop of one block: `do body while (counter CONTINUE bound)`, where the counter advances by `step`.
 struct CountedLoop {
   BlockId block = kNoBlock;
   BlockId exit = kNoBlock;
@@ -42,8 +42,9 @@ Compare negated(Compare compare) {
   }
 }
 
-/// Lanes may leave the loop at different times, so that its two copies run apart: nothing in it may
-/// need all lanes at once, and order among threads must stay.
+/// True if copies of the instruction may be executed separately. Lanes may leave the loop at different times
+/// and then run in different copies. So instructions that need all lanes at once, or that order threads, must
+/// not be copied.
 bool may_be_copied(const Instruction& inst) {
   switch (inst.op) {
     case Opcode::Bar:
@@ -133,7 +134,7 @@ std::optional<CountedLoop> find_counted_loop(const FlowGraph& graph, BlockId id)
   }
 }
 
-/// The instruction that gives `reg` its value outside of `loop` (the last one in the graph's order).
+/// The instruction outside of `loop` that sets `reg` (the last one in the graph's order), or nullptr.
 const Instruction* initial_value(const FlowGraph& graph, const Operand& reg, BlockId loop) {
   const Instruction* found = nullptr;
   for (BlockId id = 0; id < graph.blocks.size(); ++id) {
@@ -145,7 +146,7 @@ const Instruction* initial_value(const FlowGraph& graph, const Operand& reg, Blo
   return found;
 }
 
-/// The compiler's own remainder loop: its counter starts as `n & 3` and the like, or minus that.
+/// True for the compiler's own remainder loop, whose counter starts as `n & 3` or similar, or its negation.
 bool is_remainder_loop(const FlowGraph& graph, const CountedLoop& loop) {
   constexpr std::uint64_t kLargestRemainder = 15;
   const Instruction* source = initial_value(graph, loop.counter, loop.block);
@@ -173,7 +174,7 @@ class Unroller {
         wide_(isa::width_bits(loop.type) == 64) {}
 
   void run() {
-    std::vector<Instruction> body = copy_body();  // liveness is asked before the graph changes
+    std::vector<Instruction> body = copy_body();  // liveness is needed before the graph changes
     place_blocks();
     graph_.blocks[main_].code = std::move(body);
     add_tests();
@@ -181,7 +182,7 @@ class Unroller {
 
  private:
   void place_blocks() {
-    // Everything that enters the loop goes through the check first.
+    // All edges into the loop first go to the check.
     const auto before = predecessors(graph_);
     check_ = static_cast<BlockId>(graph_.blocks.size());
     main_ = check_ + 1;
@@ -211,7 +212,7 @@ class Unroller {
     const BitSet& behind = live.in(loop_.exit);
     std::vector<Instruction> code;
     for (std::int64_t copy = 0; copy < factor_; ++copy) {
-      std::vector<std::pair<Operand, Operand>> names;  // of results that stay inside one iteration
+      std::vector<std::pair<Operand, Operand>> names;  // for results that are used only within one iteration
       for (std::size_t i = 0; i + 1 < body.code.size(); ++i) {
         Instruction inst = body.code[i];
         const auto rename = [&](Operand& operand) {
@@ -278,7 +279,7 @@ class Unroller {
     };
     const Type unsigned_type = wide_ ? Type::U64 : Type::U32;
     Operand bound = loop_.bound;
-    if (!bound.is_register()) {  // one constant per instruction
+    if (!bound.is_register()) {  // an instruction can have only one constant
       bound = fresh();
       Instruction mov = make(Opcode::Mov, wide_ ? Type::B64 : Type::B32, branch);
       mov.guard = {};
@@ -287,8 +288,8 @@ class Unroller {
       check.push_back(mov);
     }
     if (loop_.go_on == Compare::NE) {
-      // The distance to the bound, as an unsigned number, covers all iterations of one round: none of
-      // them but the last can meet the bound.
+      // The unsigned distance to the bound must cover all iterations of one round. Then only the last one can
+      // reach the bound.
       const std::int64_t round = (loop_.step > 0 ? loop_.step : -loop_.step) * factor_;
       for (auto* code : {&check, &main}) {
         const Operand distance = fresh();
@@ -297,8 +298,8 @@ class Unroller {
         code->push_back(compare(branch, Compare::GE, unsigned_type, enough, distance, imm(round)));
       }
     } else {
-      // counter + (factor - 1) * step still satisfies the condition; checked on the bound's side, once
-      // for overflow.
+      // Tests that counter + (factor - 1) * step still satisfies the condition, by a limit derived from the
+      // bound. The limit is checked once for overflow.
       const Operand limit = fresh();
       const Operand no_overflow = new_pred(function_);
       const bool up = loop_.step > 0;

@@ -6,9 +6,9 @@
 
 namespace gpumux::ptx {
 
-/// Loops of one block that load, count with a constant step and end by a comparison with an invariant
-/// bound run four (or two) iterations at a time while that many remain; the loop itself stays for the
-/// rest. Blocks under `.pragma "nounroll"` and remainder loops that the compiler made are left alone.
+/// Unrolls loops of one block that load, count with a constant step, and end by a comparison with an
+/// invariant bound. Four (or two) iterations run at a time while that many remain. The original loop executes
+/// the rest. Blocks under `.pragma "nounroll"` and the compiler's remainder loops are not unrolled.
 void unroll_loops(FlowGraph& graph, isa::Function& function);
 
 }  // namespace gpumux::ptx

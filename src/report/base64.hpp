@@ -1,4 +1,4 @@
-// Bytes as text, for typed arrays and hashes in a page (RFC 4648).
+// Encodes bytes as text, for typed arrays and hashes in a page (RFC 4648).
 #pragma once
 
 #include <cstdint>

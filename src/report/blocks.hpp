@@ -1,5 +1,5 @@
-// The data of a page: named blocks of JSON that the page reads when it needs them, so that ten thousand runs
-// do not wait for counters that nobody looks at.
+// The data of a page: named blocks of JSON, which the page parses only when it needs them. A page of ten
+// thousand runs thus does not wait for counters that are not shown.
 #pragma once
 
 #include <cstdint>
@@ -13,13 +13,13 @@
 
 namespace gpumux::report {
 
-/// Values by row, as a JSON array; what was not set is null.
+/// Values by row, as a JSON array. Rows without a value are null.
 class Column {
  public:
   explicit Column(std::size_t rows) : cells_(rows) {}
   void set(std::size_t row, std::int64_t value);
-  void set(std::size_t row, double value);  // null unless it is finite
-  /// The number in a column of a query; NULL stays null.
+  void set(std::size_t row, double value);  // null if not finite
+  /// Sets the number in a column of a query; NULL stays null.
   void set(std::size_t row, const database::Statement& query, int column);
   [[nodiscard]] std::string json() const;
 
@@ -31,9 +31,9 @@ class Blocks {
  public:
   void add(std::string name, std::string json) { blocks_.emplace_back(std::move(name), std::move(json)); }
   void add(std::string name, const nlohmann::ordered_json& value);
-  /// As script elements of a type that no browser runs; nothing in the text can end an element.
+  /// The blocks as script elements of a type that browsers do not execute. The text cannot end an element.
   [[nodiscard]] std::string html() const;
-  /// Its JSON; empty when there is none of that name.
+  /// The JSON of a block; empty if there is no block of this name.
   [[nodiscard]] std::string_view find(std::string_view name) const;
 
  private:

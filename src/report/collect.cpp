@@ -25,7 +25,7 @@ using database::Connection;
 using database::Statement;
 using nlohmann::ordered_json;
 
-/// Texts that many rows share, by number.
+/// A list of the different texts in a column. Rows refer to a text by its index.
 class Dictionary {
  public:
   std::int64_t index(const std::string& text) {
@@ -40,7 +40,7 @@ class Dictionary {
   std::vector<std::string> texts_;
 };
 
-/// SMs of a machine file that says all of a machine; nothing when it does not.
+/// Number of SMs in a complete machine file; nothing if the file does not say.
 std::optional<std::int64_t> sms(const std::string& machine) {
   try {
     return parse_toml(machine, "machine")["sms"].value<std::int64_t>();
@@ -107,7 +107,7 @@ class Collector {
         "SELECT id, state, machine_id, policy, seed, cycle_limit, cycles, weighted_speedup, antt, stp, "
         "fairness, "
         "wall_seconds, exit_code, error, program, hash, finished_at FROM runs ORDER BY id");
-    std::string last;  // when the last run ended
+    std::string last;  // end of the run that ended last
     for (Row row = 0; query.step(); ++row) {
       run_rows_[query.integer(0)] = row;
       run_machine_.push_back(machine_rows_.at(query.integer(2)));
@@ -144,7 +144,8 @@ class Collector {
     blocks_.add("hashes", hashes);
   }
 
-  /// Sets of changed keys that machines have, by number; 0 is the empty one.
+  /// Fills the column with indices into a list of the machines' sets of overridden keys; index 0 is the empty
+  /// set.
   void overrides(Column& column) {
     std::vector<std::string> sets(run_count_);
     std::vector<ordered_json> values(run_count_, ordered_json::array());
@@ -164,7 +165,7 @@ class Collector {
     core_["overrides"] = std::move(list);
   }
 
-  /// Numbers that results have beyond columns and counters, such as the metrics of a mechanism.
+  /// Adds numbers of results that are not in columns and counters, such as a mechanism's metrics.
   void results() {
     std::map<std::string, Column> columns;
     std::set<std::string> known = {"weighted_speedup", "antt", "stp", "fairness"};
@@ -199,7 +200,7 @@ class Collector {
     core_["extras"] = std::move(names);
   }
 
-  /// Of a run's applications, what its document says of their requests.
+  /// Collects the numbers on requests of a run's applications from the run's document.
   void requests(Row run, const ordered_json& document) {
     if (!document.is_object() || !document.contains("apps") || !document["apps"].is_array()) return;
     std::size_t app = 0;
@@ -217,7 +218,7 @@ class Collector {
     }
   }
 
-  /// What a run's applications lost to each other, and to CPU cores: a row per pair and place. The culprit
+  /// Adds what a run's applications lost to each other and to CPU cores: a row per pair and place. The index
   /// after the last application stands for all CPU cores.
   void ledger(Row run, const ordered_json& document) {
     if (!document.is_object() || !document.contains("ledger") || !document["ledger"].is_array()) return;
@@ -257,7 +258,7 @@ class Collector {
       columns.at("run").set(row, static_cast<std::int64_t>(run));
       columns.at("app").set(row, names.index(query.text(1)));
       columns.at("seed").set(row, query, 2);
-      // A run without a baseline is its own.
+      // A run without a baseline is its own baseline.
       const Row isolated = query.is_null(3) ? run : run_rows_.at(query.integer(3));
       isolated_.push_back(isolated);
       columns.at("isolated").set(row, static_cast<std::int64_t>(isolated));
@@ -281,7 +282,7 @@ class Collector {
     core_["app_names"] = names.json();
   }
 
-  /// A row per CPU core with a program.
+  /// Adds a row per CPU core with a program.
   void cpus() {
     ordered_json rows = ordered_json::array();
     Dictionary programs;
@@ -348,7 +349,7 @@ class Collector {
     pairs();
   }
 
-  /// What applications did to each other: a row per run, pair and counter.
+  /// Adds the pair counters of applications: a row per run, pair and counter.
   void pairs() {
     ordered_json rows = ordered_json::array();
     if (has_table("pair_metrics")) {
@@ -362,7 +363,8 @@ class Collector {
     blocks_.add("pairs", rows);
   }
 
-  /// Of each application's isolated run, from which its class follows.
+  /// Adds the share of LSU stalls in each application's isolated run, which determines the application's
+  /// class.
   void stall_shares() {
     Column shares(app_count_);
     for (Row row = 0; row < app_count_; ++row) {
@@ -410,7 +412,7 @@ class Collector {
         .step();
   }
 
-  /// One block per run; `core` says which runs have one.
+  /// Adds one block per run with a series. `core` lists these runs.
   void series() {
     ordered_json having = ordered_json::array();
     if (has_table("series")) {
@@ -468,28 +470,28 @@ class Collector {
 
   struct Request {
     Row run;
-    std::size_t app;  // of the run
+    std::size_t app;  // index in the run
     double value;
   };
 
   Connection& connection_;
   Blocks& blocks_;
   ordered_json core_;
-  std::map<std::string, std::vector<Request>> requests_;  // by column
+  std::map<std::string, std::vector<Request>> requests_;  // by name of the column
   ordered_json ledger_runs_ = ordered_json::array();
   ordered_json losses_ = ordered_json::array();
   Dictionary places_;
   std::size_t run_count_ = 0;
   std::size_t app_count_ = 0;
-  std::unordered_map<std::int64_t, Row> run_rows_;  // by id
+  std::unordered_map<std::int64_t, Row> run_rows_;  // by id in the database
   std::unordered_map<std::int64_t, std::int64_t> machine_rows_;
   std::vector<std::optional<std::int64_t>> machine_sms_;
   std::vector<std::int64_t> run_machine_;                // by run
   std::vector<std::optional<std::int64_t>> run_cycles_;  // by run
   std::vector<Row> first_app_;                           // by run
-  std::vector<std::size_t> apps_of_;                     // how many, by run
-  std::vector<Row> isolated_;                            // run, by application
-  std::vector<std::optional<std::int64_t>> stalls_;      // of the load/store unit, by application
+  std::vector<std::size_t> apps_of_;                     // number of applications, by run
+  std::vector<Row> isolated_;                            // baseline run, by application
+  std::vector<std::optional<std::int64_t>> stalls_;      // LSU stall cycles, by application
   std::int64_t stall_counter_ = 0;
 };
 

@@ -1,4 +1,4 @@
-// What a results database holds, as the blocks of a page.
+// Converts the content of a results database to the blocks of a page.
 #pragma once
 
 #include "database/sqlite.hpp"
@@ -6,9 +6,9 @@
 
 namespace gpumux::report {
 
-/// Adds the block `core`: what was run, one column per quantity, rows of runs in the order of planning; a
-/// block per counter; machines and sweeps as TOML; series and timelines where the database has them. Throws
-/// UserError when it is no results database, or cannot be read.
+/// Adds the blocks of a database: `core`, with the runs in the order of planning and one column per quantity;
+/// one block per counter; machines and sweeps as TOML; series and timelines if present. Throws UserError if
+/// it is not a results database, or cannot be read.
 void collect(database::Connection& connection, Blocks& blocks);
 
 }  // namespace gpumux::report

@@ -14,7 +14,7 @@
 namespace gpumux::report {
 namespace {
 
-/// A hash in hexadecimal digits as a content policy wants it.
+/// A hash in hexadecimal digits, in the form that a content security policy requires.
 std::string policy_hash(std::string_view hex) {
   std::vector<std::uint8_t> bytes;
   for (std::size_t i = 0; i + 1 < hex.size(); i += 2) {
@@ -37,7 +37,8 @@ std::string escaped(std::string_view text) {
   return html;
 }
 
-/// Each @NAME@ of the skeleton once, in this order; what is put in is not searched.
+/// Replaces each @NAME@ of the skeleton once. `parts` must be in the skeleton's order; inserted texts are not
+/// searched.
 std::string fill(std::string_view skeleton,
                  const std::vector<std::pair<std::string_view, std::string>>& parts) {
   std::string html;
@@ -53,7 +54,7 @@ std::string fill(std::string_view skeleton,
 }  // namespace
 
 std::string page(const Blocks& blocks, std::string_view title) {
-  // Images are those that a chart makes of itself to be saved.
+  // Only a chart that is saved as an image makes images.
   const std::string policy = fmt::format(
       "default-src 'none'; script-src {}; style-src {}; img-src data: blob:; base-uri 'none'; "
       "form-action 'none'",

@@ -1,4 +1,4 @@
-// A results database as one page of HTML that needs nothing else.
+// A results database as one self-contained HTML page.
 #pragma once
 
 #include <string>
@@ -10,12 +10,12 @@
 
 namespace gpumux::report {
 
-/// The page for blocks of data. Its content policy allows its own script and style, by their hashes, and
-/// nothing from a network.
+/// The page for blocks of data. Its content security policy allows the page's own script and style, by hash,
+/// and nothing from a network.
 [[nodiscard]] std::string page(const Blocks& blocks, std::string_view title);
 
-/// The whole report. `reproductions`: files of `gpumux reproduce --json`. The same input gives the same
-/// bytes. Throws UserError when the database or a file cannot be read.
+/// The whole report. `reproductions`: files from `gpumux reproduce --json`. The same input gives the same
+/// bytes. Throws UserError if the database or a file cannot be read.
 [[nodiscard]] std::string report(database::Connection& connection,
                                  const std::vector<std::string>& reproductions);
 

@@ -14,10 +14,10 @@ namespace {
 
 using nlohmann::ordered_json;
 
-/// Line and column of a byte, both from 1.
+/// Line and column of a byte, from 1.
 SourceLocation place(const std::string& file, const std::string& text, std::size_t byte) {
   const std::string_view before = std::string_view(text).substr(0, std::min(byte, text.size()));
-  const std::size_t line_start = before.rfind('\n') + 1;  // 0 without one
+  const std::size_t line_start = before.rfind('\n') + 1;  // 0 on the first line
   return {file, static_cast<std::uint32_t>(1 + std::count(before.begin(), before.end(), '\n')),
           static_cast<std::uint32_t>(before.size() - line_start + 1)};
 }
@@ -44,7 +44,7 @@ void check(const ordered_json& document, const std::string& file) {
 }  // namespace
 
 void add_reproductions(const std::vector<std::string>& files, Blocks& blocks) {
-  std::map<std::string, std::string> claimed;  // by which file
+  std::map<std::string, std::string> claimed;  // file by claim
   for (std::size_t i = 0; i < files.size(); ++i) {
     const std::string text = read_file(files[i]);
     ordered_json document;

@@ -1,4 +1,4 @@
-// What `gpumux reproduce --json` wrote, for a page per paper.
+// Adds documents of `gpumux reproduce --json` to a report, for a page per paper.
 #pragma once
 
 #include <string>
@@ -8,8 +8,8 @@
 
 namespace gpumux::report {
 
-/// Adds a block for each file and `reproductions`, their number. Throws UserError with file:line:column for a
-/// file that is not such a document.
+/// Adds a block for each file, and `reproductions`, the number of files. Throws UserError with
+/// file:line:column for a file that is not such a document.
 void add_reproductions(const std::vector<std::string>& files, Blocks& blocks);
 
 }  // namespace gpumux::report

@@ -19,7 +19,8 @@ namespace {
 
 using nlohmann::ordered_json;
 
-/// Typed arrays of a page are little endian, as every machine that runs this is.
+/// Base64 text of an array. Typed arrays of a page are little endian, like every machine that runs this
+/// program.
 template <typename T>
 std::string packed(const std::vector<T>& values) {
   static_assert(std::endian::native == std::endian::little);
@@ -40,7 +41,7 @@ class Texts {
   std::vector<std::string> texts_;
 };
 
-/// Ids may be numbers or texts.
+/// Process and thread id as texts; in the trace, ids may be numbers or texts.
 using Thread = std::pair<std::string, std::string>;
 std::string id_text(const ordered_json& event, const char* key) {
   const auto id = event.find(key);
@@ -58,7 +59,7 @@ struct Lane {
   std::string name;
   double order = 0;
   std::vector<Span> spans;
-  std::vector<Span> open;  // begun, not ended
+  std::vector<Span> open;  // started, not ended
 };
 
 class Packer {
@@ -99,7 +100,7 @@ class Packer {
     (phase == "B" ? lanes_[thread].open : lanes_[thread].spans).push_back(span);
   }
 
-  /// `left_out`: thread blocks that the trace has not.
+  /// Returns the JSON. `left_out`: thread blocks that the trace does not have.
   std::string finish(double left_out) {
     std::vector<std::pair<const Thread*, Lane*>> order;
     for (auto& [thread, lane] : lanes_) order.emplace_back(&thread, &lane);
@@ -168,13 +169,13 @@ class Packer {
     return value->get<double>();
   }
 
-  /// A time of the trace, which is in microseconds, in the unit of the page.
+  /// Converts a time of the trace, in microseconds, to the unit of the page.
   [[nodiscard]] double time(const ordered_json& event, const char* key) const {
     const double microseconds = number(event, key);
     return core_mhz_ ? std::round(microseconds * *core_mhz_) : microseconds;
   }
 
-  /// Cycles that the event names are exact, and need not be told twice.
+  /// Takes the exact cycles of an event, and removes them from its arguments, which need not repeat them.
   static void take_cycles(ordered_json& arguments, Span& span) {
     const auto begin = arguments.find("begin_cycle");
     const auto end = arguments.find("end_cycle");
@@ -214,16 +215,16 @@ class Packer {
     }
   }
 
-  /// Numbers in their order, then texts in theirs.
+  /// A key that sorts ids: numbers by value, then texts.
   static std::tuple<bool, double, std::string> natural(const std::string& id) {
     char* end = nullptr;
     const double value = std::strtod(id.c_str(), &end);
     return *end == '\0' && !id.empty() ? std::tuple(false, value, std::string()) : std::tuple(true, 0.0, id);
   }
 
-  /// Gives each span the first row, from `first` on, that is free at its start. Returns how many there are.
+  /// Assigns each span the first row, from `first` on, that is free at its start. Returns the number of rows.
   static std::size_t stack(std::vector<Span>& spans, std::uint32_t first) {
-    // The longer of two that start together is the outer one.
+    // If two spans start together, the longer one is the outer span.
     std::stable_sort(spans.begin(), spans.end(), [](const Span& a, const Span& b) {
       return a.start != b.start ? a.start < b.start : a.duration > b.duration;
     });
@@ -256,7 +257,7 @@ class Packer {
   std::map<std::string, std::pair<std::vector<double>, std::vector<double>>> counters_;
 };
 
-/// A number that the trace says of itself.
+/// A number in the trace's `otherData`.
 std::optional<double> other_data(const ordered_json& document, const char* key) {
   if (!document.is_object() || !document.contains("otherData")) return std::nullopt;
   const ordered_json& data = document["otherData"];
@@ -270,7 +271,7 @@ std::string pack_timeline(std::string_view trace, const std::string& where) {
   const ordered_json document = ordered_json::parse(trace, nullptr, false);
   const std::optional<double> core_mhz = other_data(document, "core_mhz");
   Packer packer(where, core_mhz && *core_mhz > 0 ? core_mhz : std::nullopt);
-  // Both forms of the format: an object with the events, or the bare events.
+  // The format has two forms: an object with the events, or the list of events alone.
   const ordered_json* events = &document;
   if (document.is_object() && document.contains("traceEvents")) events = &document["traceEvents"];
   if (!events->is_array()) packer.fail("it has no array \"traceEvents\"");

@@ -12,7 +12,7 @@
 namespace gpumux::reproduce {
 namespace {
 
-/// Of the set, whatever the order of its workloads.
+/// Seed for a set of workloads, whatever their order.
 std::uint64_t seed_of(const std::map<std::string, std::vector<std::size_t>>& workloads) {
   std::uint64_t seed = 0;
   for (const auto& [name, samples] : workloads) {

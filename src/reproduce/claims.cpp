@@ -18,7 +18,7 @@ using experiment::TomlReader;
 
 constexpr std::array<std::string_view, 6> kBounds = {"", "~", "<", "<=", ">", ">="};
 
-/// Where a unit compares with something, the value that means "the same".
+/// The value that means "no difference" in a unit that compares; nothing for other units.
 std::optional<double> no_effect_of(const std::string& unit) {
   if (unit == "ratio" || unit == "x") return 1.0;
   if (unit == "percent of baseline") return 100.0;
@@ -29,7 +29,7 @@ std::optional<double> no_effect_of(const std::string& unit) {
   return std::nullopt;
 }
 
-/// Where a unit is a share of something, the whole.
+/// The whole in a unit that is a share of something; nothing for other units.
 std::optional<double> most_of(const std::string& unit) {
   for (const char* share :
        {"percent", "percent of preemptions", "percent of run time", "percent reduction", "percent loss"}) {
@@ -64,7 +64,7 @@ class ClaimsReader {
       take(*part.as_table());
     }
   }
-  /// `within` names the table in messages; null: the file.
+  /// A text that the table must have. `within`: the table's name for errors; null: the file.
   [[nodiscard]] std::string required(const toml::table& table, const char* key, const char* within) const {
     const toml::node* node = table.get(key);
     if (node == nullptr && within == nullptr) throw UserError({toml_.file()}, fmt::format("needs '{}'", key));
@@ -165,7 +165,7 @@ class ClaimsReader {
     }
     places_.emplace_back(id, table.get("id"));
   }
-  /// Once everything is read: keys may stand in any order.
+  /// Checks that ids of [[unanswered]] exist, after everything is read, because keys may have any order.
   void check_unanswered() const {
     for (const auto& [id, node] : places_) {
       if (paper_.find_claim(id) == nullptr && paper_.find_trend(id) == nullptr) {
@@ -174,7 +174,7 @@ class ClaimsReader {
     }
   }
 
-  /// A row of a table: any columns, of which the numbers can be used in expressions.
+  /// Reads a row of a table, with any columns. Expressions can use the numbers.
   void benchmark(const toml::table& table) {
     const std::string of = required(table, "table", "benchmark");
     const std::string name = required(table, "name", "benchmark");

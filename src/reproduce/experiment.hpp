@@ -1,5 +1,5 @@
-// An experiment: a sweep, the quantities that follow from its runs, and the claims and trends of a paper that
-// they speak to. experiments/PAPER/NAME.toml; docs/experiments.md has the schema.
+// An experiment: a sweep, quantities that follow from its runs, and a paper's claims and trends that they
+// answer. Files: experiments/PAPER/NAME.toml; docs/experiments.md has the schema.
 #pragma once
 
 #include <cstddef>
@@ -20,26 +20,26 @@
 
 namespace gpumux::reproduce {
 
-/// Which of the sweep's runs count. What is empty allows everything.
+/// Selects runs of the sweep. An empty member allows everything.
 struct Filter {
   std::vector<std::string> policies;  // canonical texts
   std::vector<std::string> machines;
-  std::vector<std::string> classes;  // "C", "C+M": sorted
-  std::vector<std::string> apps;  // per = "app": names of those that count; else: the workload has them all
-  std::vector<std::string> workload;  // sorted: exactly these together
-  std::vector<std::string> goals;     // of the sweep
-  std::vector<std::string> cpus;      // programs of CPU cores, as the sweep says them
-  std::vector<std::string> programs;  // per = "cpu": those whose cores count
-  std::vector<std::string> first;     // first applications of the workloads that count
+  std::vector<std::string> classes;  // "C", "C+M": letters sorted
+  std::vector<std::string> apps;  // per = "app": apps that count; else: the workload contains all of the apps
+  std::vector<std::string> workload;  // sorted: the workload is exactly these
+  std::vector<std::string> goals;     // as in the sweep
+  std::vector<std::string> cpus;      // programs of CPU cores, as in the sweep
+  std::vector<std::string> programs;  // per = "cpu": programs whose cores count
+  std::vector<std::string> first;     // first applications of workloads
   std::vector<std::uint64_t> seeds;
-  std::optional<std::uint64_t> size;                    // applications that run together
-  std::map<std::string, std::vector<std::string>> set;  // values of changed keys of the machine
-  /// Values of the names in templates of policies.
+  std::optional<std::uint64_t> size;                    // number of applications that run together
+  std::map<std::string, std::vector<std::string>> set;  // values of overridden keys of the machine
+  /// Values of the variables in templates of policies.
   std::map<std::string, std::vector<std::string>> variables;
-  bool isolated = false;  // the baselines instead of the sweep's own runs
+  bool isolated = false;  // baselines instead of the sweep's own runs
 };
 
-/// Other values for some of what describes a run.
+/// Changes to the description of a run that give the run to compare with.
 struct Against {
   std::optional<std::string> policy, machine, cpus;
   std::optional<std::uint64_t> seed;
@@ -57,20 +57,20 @@ enum class Reduce {
   Max,
   Sum,
   Count,
-  UpperQuartile,    // a quarter of the samples are greater
+  UpperQuartile,    // a quarter of the samples are larger
   RankCorrelation,  // of two expressions
-  AtMax,            // the second expression where the first is greatest
-  Knee,             // of the first over the second: see knee() in reduce.cpp
-  Saturation        // likewise: see saturation() there
+  AtMax,            // the second expression where the first is largest
+  Knee,             // of the first over the second expression: see knee() in reduce.cpp
+  Saturation        // of the first over the second expression: see saturation() in reduce.cpp
 };
-/// What a sample is: a run, an application of it, an interval of the application's series, or a CPU core of
-/// the run that has a program.
+/// The kind of a sample: a run, an application in a run, an interval of the application's series, or a CPU
+/// core with a program in a run.
 enum class Per { Run, App, Interval, Cpu };
 
-/// Quantities that differ in a value alone are rows and columns of one table.
+/// Position in a table. Quantities that differ in one or two values are the rows and columns of one table.
 struct Cell {
-  std::string family;       // the name before values are put in: "speedup_{policy}"
-  std::string row, column;  // labels; empty: no such dimension
+  std::string family;       // the name with placeholders: "speedup_{policy}"
+  std::string row, column;  // labels; empty: the table has no such dimension
 };
 
 struct Quantity {
@@ -80,31 +80,31 @@ struct Quantity {
   SourceLocation where;
   std::optional<Cell> cell;
 
-  // From runs:
-  std::vector<Expression> of;  // two for RankCorrelation and what follows it
+  // For quantities from runs.
+  std::vector<Expression> of;  // two for RankCorrelation and the later members of Reduce
   Per per = Per::Run;
-  /// Core cycles of the runs that count, both ends multiples of the series' interval.
+  /// Core cycles that count in each run. Both ends are multiples of the series' interval.
   std::optional<std::pair<std::uint64_t, std::uint64_t>> window;
   Filter filter;
-  std::optional<Against> against;  // each sample over that of the run that differs in this alone
-  /// Samples alone of which this is not 0, also for the run that they are compared against.
+  std::optional<Against> against;  // compare each sample with the run that differs only in this
+  /// A condition: samples count if it is not 0, also for the run that they are compared with.
   std::optional<Expression> when;
   Compare compare = Compare::Ratio;
   Reduce reduce = Reduce::Mean;
 
-  // From earlier quantities:
+  // For quantities from earlier quantities.
   std::optional<Expression> value;
-  std::vector<std::string> candidates;  // the name of the one with the highest, or lowest, value
+  std::vector<std::string> candidates;  // the result is the name of the candidate with the highest value
   bool lowest = false;
 };
 
-/// What the experiment says to a claim or a trend.
+/// The answer of the experiment to a claim or a trend.
 struct Answer {
   std::string id;
-  Expression ours;                  // of a trend: a condition
-  std::string beside;               // of a claim: a quantity that the note shows; empty: none
-  std::vector<std::string> scales;  // that can answer; empty: all
-  std::string note;                 // how the setup differs from the paper's
+  Expression ours;                  // for a trend: a condition
+  std::string beside;               // for a claim: a quantity that the note shows; empty: none
+  std::vector<std::string> scales;  // scales that can answer; empty: all
+  std::string note;                 // differences from the paper's setup
   SourceLocation where;
 };
 
@@ -113,10 +113,10 @@ struct Experiment {
   std::string title;
   std::string path;
   std::optional<PaperClaims> paper;
-  /// By name of the scale, quick first, then standard, paper, others by name. At least one.
+  /// Sweeps by name of the scale, at least one. Order: quick, standard, paper, then others by name.
   std::vector<std::pair<std::string, sweep::SweepFile>> scales;
-  std::map<std::string, char> classes;  // of applications, 'C' or 'M', where the file gives them
-  /// By a policy's canonical text, the values of the names in the template that it comes from.
+  std::map<std::string, char> classes;  // of applications, 'C' or 'M', if the file gives them
+  /// Values of a template's variables, by the canonical text of the policy that the template produced.
   std::map<std::string, std::map<std::string, std::string>> variables;
   std::vector<Quantity> quantities;
   std::vector<Answer> claims;
@@ -125,20 +125,20 @@ struct Experiment {
   [[nodiscard]] const sweep::SweepFile* find_scale(std::string_view scale) const;
 };
 
-/// Where an experiment's other files come from: the text of a file, by its path relative to the experiment's
-/// folder, and the claims of a paper by its name. Both throw UserError without a place for what does not
-/// exist.
+/// Access to the other files of an experiment: the text of a file, by its path relative to the experiment's
+/// folder, and the claims of a paper by name. For items that do not exist, both throw UserError without a
+/// place.
 struct Sources {
   std::function<std::string(const std::string& path)> file;
   std::function<PaperClaims(const std::string& paper)> claims;
 };
 
-/// True for the text of an experiment rather than of a sweep: it has the key 'sweep'.
+/// True if `text` is an experiment, not a sweep: it has the key 'sweep'.
 [[nodiscard]] bool is_experiment(std::string_view text, const std::string& path);
 
-/// Throws UserError with file:line:column for unknown keys, wrong types, names that do not exist (of
-/// policies, machines, applications, keys and quantities, over all scales of the sweep; of counters; of
-/// claims), expressions that are none, and quantities that say both how and not how they are made.
+/// Parses an experiment. Throws UserError with file:line:column for unknown keys, wrong types, bad
+/// expressions, quantities with too many or too few definitions, and unknown names: of counters, claims and
+/// quantities, and of policies, machines, applications and keys in any scale of the sweep.
 [[nodiscard]] Experiment parse_experiment(std::string_view text, const std::string& path,
                                           const std::string& id, const Sources& sources);
 

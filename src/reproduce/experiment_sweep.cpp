@@ -26,7 +26,7 @@ void move_node(toml::table& to, const toml::key& key, toml::node& node) {
   node.visit([&](auto& value) { to.insert_or_assign(key, std::move(value)); });
 }
 
-/// Moves the keys of `from` over those of `to`, and scale by scale those of its scales.
+/// Moves the keys of `from` over those of `to`. Scales are merged key by key.
 void replace_keys(toml::table& to, toml::table& from) {
   for (auto&& [key, node] : from) {
     if (key == "base") continue;
@@ -79,7 +79,7 @@ void note_names(const sweep::SweepFile& file, SweepNames& names, Experiment& out
   for (const auto& cpus : file.cpus) {
     add_once(names.cpus, cpus.value);
     if (cpus.value == sweep::kNoCpus) continue;
-    constexpr std::uint32_t kAnyCores = 1024;  // how many there are is the machine's matter
+    constexpr std::uint32_t kAnyCores = 1024;  // the machine limits the number of cores
     for (const experiment::CpuProgram& program :
          located(cpus.where, [&] { return experiment::parse_cpus(cpus.value, kAnyCores, file.folder); }))
       if (program.create) add_once(names.programs, program.name);
@@ -124,12 +124,12 @@ SweepNames read_sweep(const TemplateReader& reader, const toml::node& node, std:
     if (merged.contains("base") || merged.contains("title"))
       toml.fail(base, fmt::format("'{}' takes its sweep from another file: name that", name));
     merged.erase("name");
-    // Nodes keep their places by being moved, out of a copy of this file.
+    // Nodes keep their places only if they are moved, so the keys come from a second parse of this file.
     toml::table own = toml.parse(text);
     replace_keys(merged, *own.get_as<toml::table>("sweep"));
     read_scales(toml, merged, out.id, fmt::format("{}\n# {}:\n{}", text, name, content), out);
   } else if (node.is_table()) {
-    // The whole experiment is kept as the sweep's description.
+    // The whole experiment is kept as the description of the sweep.
     read_scales(toml, *node.as_table(), out.id, text, out);
   } else {
     const std::string name = reader.text(node, "sweep");

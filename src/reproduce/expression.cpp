@@ -51,7 +51,7 @@ class ExpressionParser {
     at_ = end;
     return true;
   }
-  /// a < b < c repeats b, and nests.
+  /// Appends steps, up to a limit, because a < b < c repeats b, and comparisons can be nested.
   void append(Steps& steps, const Steps& more) const {
     constexpr std::size_t kMaxSteps = 10'000;
     if (steps.size() + more.size() > kMaxSteps)

@@ -1,4 +1,4 @@
-// The small language in which experiment files say how one number follows from others.
+// Expressions: the small language of experiment files for numbers that follow from others.
 #pragma once
 
 #include <cstddef>
@@ -12,47 +12,50 @@
 
 namespace gpumux::reproduce {
 
-/// A number, or why there is none.
+/// A number, or the reason why there is none.
 struct Value {
   std::optional<double> number;
   std::string why;
-  /// There is no number although nothing is missing: it is infinite, or none, as x / 0.
+  /// True if nothing is missing, but the result is infinite or not a number, as x / 0.
   bool is_undefined = false;
 
   static Value none(std::string why) { return {std::nullopt, std::move(why)}; }
   static Value undefined(std::string why) { return {std::nullopt, std::move(why), true}; }
-  /// `number`; undefined when it is infinite or not a number.
+  /// `number` as a Value; undefined if it is infinite or not a number.
   static Value finite(double number);
 };
 
-/// Of values that something is made of, why it has no number: the first that is missing, else the first that
-/// is undefined; null when all are numbers. What waits for a run is not judged by what the other runs give.
+/// The value that explains why a result has no number: the first that is missing, else the first that is
+/// undefined; nullptr if all are numbers. Missing values come first, because a result that waits for a run is
+/// not judged by other runs.
 [[nodiscard]] const Value* first_without_number(const Value* begin, const Value* end);
 
-/// `text` as a name, or a part of one: '_' in place of what is neither letter nor digit.
+/// `text` as a name or a part of a name: '_' replaces any character that is neither a letter nor a digit.
 [[nodiscard]] std::string identifier(std::string_view text);
 
-/// What a name stands for. Called for names of the expression alone.
+/// Returns the value of a name. Called only for names in the expression.
 using Lookup = std::function<Value(const std::string& name)>;
 
-/// Numbers, names (a, a.b), + - * /, parentheses, comparisons < <= > >= ~ (1 when true, 0 when not; a < b < c
-/// means both; ~: within 5 percent of the greater magnitude), `and`, and the functions min, max, mean,
-/// geometric (any number of values), abs (one), percent(new, old) = 100 * (new / old - 1) and
-/// reduction(new, old) = 100 * (1 - new / old). Whatever is made of a missing value is missing, for the same
-/// reason; what no number can be (x / 0) is undefined.
+/// An expression of an experiment file.
+/// It has numbers, names (a, a.b), + - * /, parentheses, `and`, and comparisons < <= > >= ~ (1 if true, else
+/// 0; a < b < c means both; ~: within 5 percent of the larger magnitude). Functions: min, max, mean,
+/// geometric (any number of values), abs (one value), percent(new, old) = 100 * (new / old - 1),
+/// reduction(new, old) = 100 * (1 - new / old).
+/// A result with a missing operand is missing, for the same reason. A result that cannot be a number (x / 0)
+/// is undefined.
 class Expression {
  public:
   Expression() = default;
-  /// Throws UserError at `where`.
+  /// Parses `text`. Throws UserError at `where`.
   Expression(std::string_view text, const SourceLocation& where);
 
   [[nodiscard]] Value evaluate(const Lookup& lookup) const;
-  /// The names in it, each once, in the order of their first use.
+  /// The names in the expression, each once, in order of first use.
   [[nodiscard]] const std::vector<std::string>& names() const { return names_; }
   [[nodiscard]] const std::string& text() const { return text_; }
-  /// True when its last step compares: its value is 0 or 1.
+  /// True if the last operation is a comparison or `and`, so that the value is 0 or 1.
   [[nodiscard]] bool is_condition() const;
-  /// The text with values in the place of names: "1.21 > 1.13".
+  /// The text with values in place of names: "1.21 > 1.13".
   [[nodiscard]] std::string with_values(const Lookup& lookup) const;
 
  private:
@@ -81,8 +84,8 @@ class Expression {
   };
   struct Step {
     Op op;
-    double number = 0;      // of Number
-    std::size_t index = 0;  // of Name: in names_; of functions: how many values
+    double number = 0;      // for Number
+    std::size_t index = 0;  // for Name: in names_; for functions: number of values
   };
   struct NamePlace {
     std::size_t begin, length, index;
@@ -92,7 +95,7 @@ class Expression {
 
   std::string text_;
   std::vector<std::string> names_;
-  std::vector<Step> steps_;  // operands before their operation
+  std::vector<Step> steps_;  // in postfix order
   std::vector<NamePlace> places_;
 };
 

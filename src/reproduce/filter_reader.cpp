@@ -96,7 +96,7 @@ class FilterReader {
     for (const std::string& text : list) check_known(reader_.place(node), what, text, known);
     return list;
   }
-  /// "M+C" is "C+M".
+  /// Reads class combinations; letters are sorted, so that "M+C" becomes "C+M".
   [[nodiscard]] std::vector<std::string> class_list(const toml::node& node) const {
     std::vector<std::string> list = reader_.texts(node, "class");
     if (list == std::vector<std::string>{"any"}) return {};
@@ -113,7 +113,7 @@ class FilterReader {
     }
     return list;
   }
-  /// l1.size = ... is a table in a table.
+  /// Reads the settings of a table. A nested table adds to the key: l1.size = ... is a table in a table.
   template <typename Take>
   void settings(const toml::node& node, const std::string& prefix, const Take& take) const {
     if (!node.is_table()) toml_.fail(node, "'set' must be a table: {l1.size = \"48K\"}");
@@ -170,7 +170,7 @@ class FilterReader {
       filter.variables[name] = known_texts(value, name.c_str(), "value", known->second);
     }
   }
-  /// A list of applications, or "a + b".
+  /// Reads a workload: a list of applications, or "a + b".
   [[nodiscard]] std::vector<std::string> workload(const toml::node& node) const {
     if (node.is_array()) return known_texts(node, "workload", "application", names_.apps);
     std::vector<std::string> apps;

@@ -1,4 +1,4 @@
-// 'where' and 'against' of a quantity: which runs it is of, and which it is compared with.
+// Reads 'where' and 'against' of a quantity: the runs that it is from, and the runs that it is compared with.
 #pragma once
 
 #include "reproduce/experiment.hpp"
@@ -7,7 +7,8 @@
 
 namespace gpumux::reproduce {
 
-/// Both throw UserError with file:line:column for what the sweep does not have.
+/// Reads 'where' of a quantity. Throws UserError with file:line:column for names that the sweep does not
+/// have.
 [[nodiscard]] Filter read_filter(const TemplateReader& reader, const SweepNames& names,
                                  const toml::node& node);
 [[nodiscard]] Against read_against(const TemplateReader& reader, const SweepNames& names,

@@ -21,18 +21,19 @@ bool keeps(Bound bound, double value, double limit) {
   return false;
 }
 
-constexpr double kPoints = 3;  // of percent, within which any two are near
+constexpr double kPoints = 3;  // percentage points within which two percentages are near
 
 bool is_percentage(const Claim& claim) { return claim.unit.starts_with("percent"); }
 
-/// What a size is measured by: the paper's value; of a percentage of the baseline, what it is more or less.
+/// The reference for a size: the magnitude of the paper's value, or, for a percentage of the baseline, of its
+/// change.
 double measure_of(const Claim& claim) {
   return std::abs(claim.unit == "percent of baseline" ? claim.value - claim.no_effect.value_or(0)
                                                       : claim.value);
 }
 
 bool is_near(const Claim& claim, double ours) {
-  constexpr double kHair = 1 + 1e-12;  // a third itself counts whatever the last bit of a decimal number is
+  constexpr double kHair = 1 + 1e-12;  // exactly a third counts, despite rounding of decimal numbers
   const double distance = std::abs(ours - claim.value);
   if (is_percentage(claim) && distance <= kPoints * kHair) return true;
   double third = measure_of(claim) / 3;
@@ -48,7 +49,7 @@ Standing size_of(const Claim& claim, double ours, const Evidence& evidence) {
   return is_near(claim, ours) ? Standing::Agrees : Standing::Differs;
 }
 
-/// `effect`: the paper's, which is not 0; `ours` and the interval as effects.
+/// Standing of a direction. `effect`: the paper's, not 0; `ours` and the interval are values of the claim.
 Standing direction_of(double effect, double ours, double no_effect, const Evidence& evidence) {
   const auto same_side = [&](double value) { return effect > 0 ? value > no_effect : value < no_effect; };
   const bool same = same_side(ours);
@@ -91,7 +92,7 @@ Verdict judge(const Claim& claim, const Value& ours, const Evidence& evidence) {
     return {Standing::None, Standing::None,
             join_notes(finite.why, "the claim has no direction: neither more nor less of it is better")};
   }
-  // What is undefined keeps no bound, and is on no side of and near to nothing.
+  // An undefined value keeps no bound, is on no side, and is near nothing.
   const double value = finite.number.value_or(std::numeric_limits<double>::quiet_NaN());
   const bool bounded = claim.bound != Bound::None && claim.bound != Bound::About;
   Verdict verdict;

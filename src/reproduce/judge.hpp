@@ -1,4 +1,4 @@
-// Ours beside the paper's.
+// Judges our number against the paper's claim.
 #pragma once
 
 #include <cstddef>
@@ -13,47 +13,49 @@
 
 namespace gpumux::reproduce {
 
-/// What a number of ours rests on.
+/// Runs on which a number of ours is based.
 struct Evidence {
-  std::size_t workloads = 0;  // different ones; 0: it is made of no runs
+  std::size_t workloads = 0;  // different workloads; 0: the number is not from runs
   std::optional<Interval> interval;
-  /// It is made of several workloads in a way of which no interval is known, such as an expression over
-  /// quantities of one workload each.
+  /// The number is based on several workloads, but its interval is unknown, for example for an expression
+  /// over quantities of one workload each.
   bool is_open = false;
 };
 
-/// Fewer workloads decide no direction.
+/// Smallest number of workloads that can decide a direction.
 inline constexpr std::size_t kLeastWorkloads = 6;
 
 enum class Standing : std::uint8_t {
-  None,  // nothing can be said
+  None,  // no statement
   Agrees,
-  Leans,      // direction: on the paper's side, but other workloads might be on the other
-  LeansAway,  // direction: on the other side, but other workloads might be on the paper's
+  Leans,      // direction: on the paper's side, but other workloads might be on the other side
+  LeansAway,  // direction: on the other side, but other workloads might be on the paper's side
   Undecided,  // size: the interval is too wide
   Differs
 };
-/// "-", "agrees", "leans", "leans away", "undecided", "differs".
+/// The text of a standing: "-", "agrees", "leans", "leans away", "undecided", "differs".
 [[nodiscard]] std::string_view standing_text(Standing standing);
-/// Of what is decided.
+/// True for Agrees, false for Differs, nothing for undecided standings.
 [[nodiscard]] std::optional<bool> agrees(Standing standing);
 
 struct Verdict {
   Standing direction = Standing::None;
   Standing size = Standing::None;
-  std::string note;  // where one of them is None, why
+  std::string note;  // the reason, if a standing is None
 };
 
-/// Direction: `ours` lies on the same side of no effect as the paper's value; decided where the whole
-/// interval does and kLeastWorkloads stand behind it. Size: it is within a third of the paper's value of it,
-/// or of a percentage within 3 points; of a share, which cannot pass 100 percent, within a third of what the
-/// paper's misses to 100 as well, or 3 points; undecided where the interval is wider than half of the paper's
-/// value. Where the paper gives a bound, the size agrees when `ours` keeps it. A claim without a better side
-/// gets neither; a bound that no effect keeps too claims no side, and a level has none. What is undefined, as
-/// x / 0, agrees in nothing. docs/experiments.md has the rules with their reasons.
+/// Judges a claim by direction and size. docs/experiments.md explains the rules.
+/// Direction: agrees if `ours` is on the paper's side of no effect. Decided if the whole interval is on one
+/// side and at least kLeastWorkloads workloads support it.
+/// Size: agrees if `ours` is within a third of the paper's value. A percentage also agrees within 3 points.
+/// For a share, which cannot exceed 100 percent, a third of the distance to 100 is a limit as well. Undecided
+/// if the interval is wider than half of the paper's value. If the paper gives a bound, the size agrees if
+/// `ours` keeps the bound.
+/// A claim with Better::None has neither. A level, and a bound that no effect keeps as well, have no
+/// direction. An undefined value, as x / 0, agrees in nothing.
 [[nodiscard]] Verdict judge(const Claim& claim, const Value& ours, const Evidence& evidence);
 
-/// Joins notes with "; ", leaving out empty ones.
+/// Joins two notes with "; ". An empty note is left out.
 [[nodiscard]] std::string join_notes(const std::string& a, const std::string& b);
 
 }  // namespace gpumux::reproduce

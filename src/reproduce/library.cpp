@@ -17,7 +17,7 @@ namespace fs = std::filesystem;
 constexpr std::string_view kClaims = "claims/";
 constexpr std::string_view kToml = ".toml";
 
-/// Without the ending.
+/// The path without the ending.
 std::string stem(std::string_view path) { return std::string(path.substr(0, path.size() - kToml.size())); }
 
 const std::string_view* find_embedded(std::string_view path) {
@@ -104,7 +104,7 @@ Chosen choose(const std::string& what) {
   }
   std::vector<std::string> known = {"all"};
   known.insert(known.end(), papers.begin(), papers.end());
-  std::vector<std::string> named;  // without their folders
+  std::vector<std::string> named;  // ids with this name, in any folder
   for (const std::string& id : experiment_ids()) {
     Experiment experiment = builtin_experiment(id);
     const std::string name = id.substr(id.find('/') + 1);

@@ -10,33 +10,33 @@
 
 namespace gpumux::reproduce {
 
-/// "basics/sharing", ...: folder and name, sorted.
+/// Ids of the built-in experiments, folder and name, sorted: "basics/sharing", ...
 [[nodiscard]] const std::vector<std::string>& experiment_ids();
 [[nodiscard]] Experiment builtin_experiment(const std::string& id);
-/// "dai18", ...: sorted.
+/// Names of the papers, sorted: "dai18", ...
 [[nodiscard]] const std::vector<std::string>& paper_names();
-/// Throws UserError for a paper that does not exist.
+/// The claims of a paper. Throws UserError for a paper that does not exist.
 [[nodiscard]] PaperClaims paper_claims(const std::string& paper);
 
-/// An experiment file of the user's. `paper` in it names one of the built-in papers, or a file of claims
-/// relative to it when it ends in .toml. Throws UserError.
+/// Reads a user's experiment file. `paper` in the file is a built-in paper, or, if it ends in .toml, a claims
+/// file relative to the experiment. Throws UserError.
 [[nodiscard]] Experiment read_experiment(const std::string& path);
 
-/// What a command is to reproduce.
+/// The experiments that a command reproduces.
 struct Chosen {
   std::vector<Experiment> experiments;
   std::vector<PaperClaims>
-      papers;  // all of whose claims are accounted for; empty: those that are answered alone
+      papers;  // papers of which to list all claims; empty: only the claims that are answered
 };
-/// `what`: an experiment's id, or its name where only one has it; a folder of experiments; a paper (all
-/// experiments that speak to it); "all"; or a file that ends in .toml. Throws UserError with the nearest
-/// choice.
+/// Selects experiments. `what`: an experiment's id, or its name if unique; a folder of experiments; a paper
+/// (all experiments that answer its claims); "all"; or a file that ends in .toml. Throws UserError with the
+/// nearest choice.
 [[nodiscard]] Chosen choose(const std::string& what);
 
-/// How long an experiment usually takes (experiments/usual_runs.txt).
+/// Usual time of an experiment (experiments/usual_runs.txt).
 struct UsualTime {
   std::size_t runs;
-  double seconds;  // of one core
+  double seconds;  // on one core
 };
 [[nodiscard]] std::optional<UsualTime> usual_time(const std::string& id, const std::string& scale);
 

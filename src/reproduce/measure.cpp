@@ -19,7 +19,7 @@
 namespace gpumux::reproduce {
 namespace {
 
-/// "hotspot + kmeans under even".
+/// A run for messages: "hotspot + kmeans under even".
 std::string run_text(const sweep::SweepRun& run) {
   std::string text = fmt::format("{} under {}", sweep::workload_text(run.spec), run.spec.policy.text);
   for (const auto& [key, value] : run.overrides) text += fmt::format(", {}={}", key, value);
@@ -38,15 +38,15 @@ bool allows(const std::vector<T>& list, const T& value) {
   return list.empty() || std::find(list.begin(), list.end(), value) != list.end();
 }
 
-/// A run, an application of it, an interval of that, or a CPU core of the run.
+/// A run, an application in a run, an interval of an application, or a CPU core of a run.
 struct Sample {
   std::size_t run;
   std::optional<std::size_t> app;
-  std::optional<Span> span;        // of its cycles; none: all
-  std::optional<std::size_t> cpu;  // among the cores with a program
+  std::optional<Span> span;        // of the run's cycles; nothing: all
+  std::optional<std::size_t> cpu;  // index among the cores with a program
 };
 
-/// What does not depend on runs.
+/// The part of a result that does not depend on runs.
 ExperimentResult empty_result(const Experiment& experiment) {
   ExperimentResult out;
   out.id = experiment.id;
@@ -67,7 +67,8 @@ class Measurer {
     for (std::size_t i = 0; i < plan.runs.size(); ++i) {
       for (const std::size_t baseline : plan.runs[i].baselines) isolated_[baseline] = true;
       for (const std::size_t baseline : plan.runs[i].cpu_baselines) isolated_[baseline] = true;
-      // Alone under the policy of baselines, a run is one.
+      // A run of one application or program under the baselines' policy is a baseline, even if no run refers
+      // to it.
       const experiment::RunSpec& spec = plan.runs[i].spec;
       if (spec.apps.size() + experiment::cores_with_program(spec.cpus).size() == 1 &&
           spec.policy.name == "leftover")
@@ -116,7 +117,7 @@ class Measurer {
 
  private:
   [[nodiscard]] bool covered(const Answer& answer) const { return allows(answer.scales, plan_.file.scale); }
-  /// "over the goals that both reach 12.3 [8.1, 15.9]": of the quantity's text, value and interval.
+  /// A quantity's text, value and interval: "over the goals that both reach 12.3 [8.1, 15.9]".
   [[nodiscard]] static std::string beside(const std::string& name, const ExperimentResult& result) {
     const auto found = std::find_if(result.quantities.begin(), result.quantities.end(),
                                     [&](const MeasuredQuantity& q) { return q.name == name; });
@@ -128,7 +129,7 @@ class Measurer {
       text += fmt::format(" [{:.4g}, {:.4g}]", interval->low, interval->high);
     return text;
   }
-  /// The experiment's note and, where it is not the paper's, the length of the runs and the size of the
+  /// The answer's note. At scales other than the paper's, also the length of the runs and the size of the
   /// sample.
   [[nodiscard]] std::string setup_note(const Answer& answer) const {
     const sweep::SweepFile& file = plan_.file;
@@ -144,7 +145,7 @@ class Measurer {
     return Value::none(fmt::format("scale {} does not cover it", plan_.file.scale));
   }
 
-  /// What a value rests on.
+  /// Workloads and replicates on which a value is based.
   struct Basis {
     std::set<std::string> workloads;
     Replicates replicates;
@@ -156,7 +157,7 @@ class Measurer {
   [[nodiscard]] static std::string workload_of(const sweep::SweepRun& run) {
     return fmt::format("{}\n{}", fmt::join(run.names, "\n"), run.cpus);
   }
-  /// Of what is made of quantities.
+  /// The workloads of all quantities in an expression.
   [[nodiscard]] std::set<std::string> workloads_of(const Expression& expression) const {
     std::set<std::string> workloads;
     for (const std::string& name : expression.names())
@@ -194,7 +195,7 @@ class Measurer {
 
   // --- which runs -----------------------------------------------------------------------------------------
 
-  /// All that tells a run from others of the sweep, with some of it replaced.
+  /// A key that identifies a run of the sweep, after the change `change`.
   [[nodiscard]] std::string key(std::size_t index, const Against& change) const {
     const sweep::SweepRun& run = plan_.runs[index];
     std::string key = fmt::format("{}\n{}\n{}\n{}\n", change.machine.value_or(run.spec.machine.name),
@@ -209,7 +210,7 @@ class Measurer {
     return key;
   }
 
-  /// 'C' or 'M', or why it is not known.
+  /// The class of an application, 'C' or 'M'. If unknown, '?', with the reason in `why`.
   [[nodiscard]] char class_of(std::size_t run, std::size_t app, std::string& why) {
     const std::string& name = plan_.runs[run].names[app];
     if (const auto found = experiment_.classes.find(name); found != experiment_.classes.end())
@@ -224,7 +225,7 @@ class Measurer {
     const double cycles = record.run.at("cycles").value_or(0) * record.run.at("sms").value_or(0);
     return database::application_class(stalled, cycles);
   }
-  /// "C+M", or empty, and then `why`.
+  /// The classes of a workload, as in "C+M". If unknown, empty, with the reason in `why`.
   [[nodiscard]] std::string class_of_workload(std::size_t run, std::string& why) {
     std::string letters;
     for (std::size_t i = 0; i < plan_.runs[run].spec.apps.size(); ++i) {
@@ -242,7 +243,7 @@ class Measurer {
     });
   }
 
-  /// The value of `name` in the template of the run's policy.
+  /// The value of the variable `name` in the template of the run's policy.
   [[nodiscard]] std::optional<std::string> variable(const sweep::SweepRun& run,
                                                     const std::string& name) const {
     const auto policy = experiment_.variables.find(run.spec.policy.text);
@@ -262,7 +263,7 @@ class Measurer {
     const Filter& filter = quantity.filter;
     const sweep::SweepRun& run = plan_.runs[index];
     if (filter.isolated ? !isolated_[index] : run.is_baseline) return false;
-    // A CPU program alone is the baseline of its cores, and of nothing else.
+    // A CPU program that runs alone is a baseline of CPU cores only.
     if (filter.isolated && run.spec.apps.empty() && quantity.per != Per::Cpu) return false;
     if (!allows(filter.cpus, run.cpus)) return false;
     if (!allows(filter.policies, run.spec.policy.text) || !allows(filter.seeds, run.spec.seed)) return false;
@@ -290,7 +291,7 @@ class Measurer {
     return !letters.empty() && allows(filter.classes, letters);
   }
 
-  /// The samples of a quantity, or why they are not known.
+  /// The samples of a quantity. If they are unknown, `why` has the reason.
   struct Samples {
     std::vector<Sample> list;
     std::string why;
@@ -298,7 +299,7 @@ class Measurer {
   };
   [[nodiscard]] Samples samples(const Quantity& quantity) {
     Samples out;
-    std::map<std::size_t, std::uint64_t> ends;  // cycles of the runs of whose intervals samples are made
+    std::map<std::size_t, std::uint64_t> ends;  // length of the runs with interval samples, in cycles
     for (std::size_t i = 0; i < plan_.runs.size(); ++i) {
       if (!matches(quantity, i, out.why)) {
         if (!out.why.empty()) return {{}, out.why, ""};
@@ -327,7 +328,7 @@ class Measurer {
       ++index;
     }
   }
-  /// Why there are none that can be known, or nothing.
+  /// Adds the intervals of an application. Returns the reason if they are unknown, else an empty text.
   [[nodiscard]] std::string add_intervals(const Quantity& quantity, std::size_t run, std::size_t app,
                                           std::vector<Sample>& list) const {
     const RunRecord& record = records_[run];
@@ -342,7 +343,7 @@ class Measurer {
       list.push_back({run, app, span, std::nullopt});
     return "";
   }
-  /// Says what the window has of runs that end before it does.
+  /// Notes in `out` how many runs end before the window does.
   static void compare_with_ends(const Span& window, const std::map<std::size_t, std::uint64_t>& ends,
                                 Samples& out) {
     std::uint64_t first = window.second;
@@ -378,7 +379,7 @@ class Measurer {
     if (!value.number) value.why = fmt::format("{}: {}", run_text(plan_.runs[sample.run]), value.why);
     return value;
   }
-  /// The run that the sample's is compared against.
+  /// The run that the sample is compared with.
   [[nodiscard]] std::optional<std::size_t> other_run(const Quantity& quantity, const Sample& sample) const {
     const auto other = by_key_.find(key(sample.run, *quantity.against));
     return other == by_key_.end() ? std::nullopt : std::optional(other->second);
@@ -406,7 +407,7 @@ class Measurer {
     return value;
   }
 
-  /// Takes those that do not count for `when` out of the samples; their workloads, or why that is not known.
+  /// Removes samples for which `when` is 0. Returns their workloads; on failure, samples.why has the reason.
   [[nodiscard]] std::vector<std::string> take_out(const Quantity& quantity, Samples& samples) const {
     std::vector<std::string> others;
     if (!quantity.when) return others;
@@ -508,10 +509,10 @@ class Measurer {
   const Experiment& experiment_;
   const sweep::SweepPlan& plan_;
   const std::vector<RunRecord>& records_;
-  std::vector<bool> isolated_;                           // runs that are someone's baseline
-  std::unordered_map<std::string, std::size_t> by_key_;  // index of runs
-  std::map<std::string, Value> values_;                  // of quantities so far
-  std::map<std::string, Basis> bases_;                   // of those that are numbers
+  std::vector<bool> isolated_;                           // runs that are baselines
+  std::unordered_map<std::string, std::size_t> by_key_;  // index of the run
+  std::map<std::string, Value> values_;                  // of the quantities computed so far
+  std::map<std::string, Basis> bases_;                   // of quantities that are numbers
 };
 
 }  // namespace

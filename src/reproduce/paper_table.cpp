@@ -16,7 +16,7 @@ std::vector<PaperTable>& registry() {
   return all;
 }
 
-/// "dai18/bp" of "dai18/bp:inputs=512".
+/// The application without settings: "dai18/bp" for "dai18/bp:inputs=512".
 std::string without_settings(const std::string& app) { return app.substr(0, app.find(':')); }
 
 const runtime::AppInfo& built_in(const std::string& name) {

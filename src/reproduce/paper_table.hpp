@@ -1,6 +1,6 @@
-// Tables in which a paper prints columns for each of its applications, and how ours follow: what `inspect`
-// and `run` show of an application whose name begins with the paper's, dai18/bp. Each paper's are in
-// papers/PAPER/; docs/adding-a-paper.md.
+// Tables in which a paper prints columns for each of its applications, and the same columns from gpumux.
+// `inspect` and `run` show them for applications of a paper, such as dai18/bp. Each paper's tables are in
+// papers/PAPER/; see docs/adding-a-paper.md.
 #pragma once
 
 #include <functional>
@@ -20,81 +20,83 @@
 
 namespace gpumux::reproduce {
 
-/// A kernel of an application as it is launched.
+/// A kernel of an application, as it is launched.
 struct KernelFacts {
   std::string name;
   Dim3 grid;   // blocks
   Dim3 block;  // threads
-  /// What a block counts for on an SM: the application's metadata, else what compilation found.
+  /// Resources of a block on an SM: from the application's metadata, else from compilation.
   workload::BlockResources resources;
   const isa::Function* code = nullptr;  // compiled
 };
 
-/// What is known of an application before it runs.
+/// Facts about an application that are known before it runs.
 struct AppFacts {
-  std::string name;                  // without paper and settings: "bp" of "dai18/bp:inputs=512"
-  runtime::AppParams params;         // settings, defaults included
-  arch::MachineConfig machine;       // that it is inspected for or runs on
+  std::string name;                  // without paper and settings: "bp" for "dai18/bp:inputs=512"
+  runtime::AppParams params;         // settings, with defaults
+  arch::MachineConfig machine;       // on which it is inspected or runs
   std::vector<KernelFacts> kernels;  // in the order of runtime::AppInfo::shapes
-  std::shared_ptr<const emulator::CompiledModule> module;  // holds their code
+  std::shared_ptr<const emulator::CompiledModule> module;  // owns the code of the kernels
 };
 
-/// A column. At most one of `inspected` and `measured` is set; without both, ours is not known.
+/// A column. At most one of `inspected` and `measured` is set; without both, gpumux has no value for the
+/// column.
 struct PaperColumn {
-  /// Heads it in texts: "TB_oc".
+  /// Heading in texts: "TB_oc".
   std::string label = {};
-  /// Its member in documents, before "_UNIT"; empty: it is in texts alone.
+  /// Member in documents, before "_UNIT"; empty: the column is only in texts.
   std::string key = {};
-  /// One word: "percent", "us", "KB", "cycles"; empty: a ratio, or no number.
+  /// Unit in one word: "percent", "us", "KB", "cycles"; empty: a ratio, or not a number.
   std::string unit = {};
-  /// What names the paper's value in its row; empty: the paper prints none.
+  /// Name of the paper's value in its row; empty: the paper prints none.
   std::string stated = {};
-  /// In texts, behind the decimal point: of ours, and of the paper's as printed.
+  /// Digits after the decimal point in texts: of our value, and of the paper's as printed.
   int digits = 2, stated_digits = 2;
-  /// Ours from facts alone. Nothing where it cannot be known.
+  /// Computes our value from facts alone; nothing if it is unknown.
   std::function<std::optional<TableCell>(const AppFacts&)> inspected = nullptr;
-  /// Ours from a finished run of the application alone on the machine of the facts. Nothing likewise.
+  /// Computes our value from a completed isolated run on the machine of the facts; nothing if it is unknown.
   std::function<std::optional<TableCell>(const AppFacts&, const experiment::RunResult& alone)> measured =
       nullptr;
 
-  /// "blocks_percent"; empty: it is in texts alone.
+  /// Member in documents: "blocks_percent"; empty: the column is only in texts.
   [[nodiscard]] std::string member() const;
-  /// Of ours, where it can be had: a column that is measured needs `alone`.
+  /// Our value; nothing if it is unknown. A measured column needs `alone`.
   [[nodiscard]] std::optional<TableCell> ours(const AppFacts& facts,
                                               const experiment::RunResult* alone) const;
 };
 
 struct PaperTable {
-  std::string paper;       // its applications are PAPER/NAME: "dai18"
-  std::string title;       // heads the table in texts: "dai18 Table 2"
-  std::string key;         // its member in documents: "table2"; no member that these have otherwise
-  bool in_results = true;  // in the documents of `run --json` too, not in those of `inspect --json` alone
-  /// What the paper prints of the application PAPER/`name`; nothing for one that the table does not have.
+  std::string paper;       // the paper's applications are PAPER/NAME: "dai18"
+  std::string title;       // heading of the table in texts: "dai18 Table 2"
+  std::string key;         // member in documents, such as "table2"; must not clash with others
+  bool in_results = true;  // also in documents of `run --json`, not only of `inspect --json`
+  /// The paper's row for the application PAPER/`name`; nothing for applications that are not in the table.
   std::function<std::optional<TableRow>(std::string_view name)> row;
   std::vector<PaperColumn> columns;
 };
 
-/// Called by a static object in each of a paper's files. Throws InternalError for a table without paper,
-/// title, key, row or columns, for a second one with the paper and key, and for columns without a label, with
-/// one that another has, with another's member, or with two ways to ours.
+/// Adds a table. Called by a static object in each of a paper's files. Throws InternalError for a table
+/// without paper, title, key, row or columns, for a repeated paper and key, and for columns without a label,
+/// with a repeated label or member, or with both `inspected` and `measured`.
 bool register_paper_table(PaperTable table);
-/// By paper and key.
+/// All tables, sorted by paper and key.
 [[nodiscard]] const std::vector<PaperTable>& paper_tables();
 
-/// A table that has an application, and the row there.
+/// The row of an application in a table.
 struct PrintedRow {
   const PaperTable* table = nullptr;
   TableRow row;
 };
-/// `app`: as typed, "dai18/bp:inputs=512". Empty for other applications, files and traces.
+/// The rows of an application, which is given as typed, "dai18/bp:inputs=512". Empty for other applications,
+/// files and traces.
 [[nodiscard]] std::vector<PrintedRow> printed_rows(const std::string& app);
 
-/// Of a built-in application as typed. Throws UserError for one that does not exist, and for settings that it
-/// refuses.
+/// Facts of a built-in application, which is given as typed. Throws UserError for unknown applications and
+/// bad settings.
 [[nodiscard]] AppFacts app_facts(const std::string& app, const arch::MachineConfig& machine);
 
-/// The row that the claims of the paper (experiments/claims/PAPER.toml) have as [[benchmark]] of this table
-/// and name, for PaperTable::row.
+/// The row of a [[benchmark]] in the paper's claims (experiments/claims/PAPER.toml), by table and name. For
+/// PaperTable::row.
 [[nodiscard]] std::optional<TableRow> claimed_row(const std::string& paper, const std::string& table,
                                                   std::string_view name);
 

@@ -1,4 +1,5 @@
-// [[quantity]]: how a number follows from runs or from other quantities; one of them, or a table.
+// Reads [[quantity]]: how a number follows from runs or from other quantities. An entry is one quantity or a
+// table.
 #pragma once
 
 #include <cstdint>
@@ -12,15 +13,15 @@
 
 namespace gpumux::reproduce {
 
-/// Adds to the quantities of `out`, whose paper has been read. All throw UserError with file:line:column.
+/// Adds quantities to `out`, whose paper must be set. Every error is a UserError with file:line:column.
 class QuantityReader {
  public:
   QuantityReader(TemplateReader& reader, const SweepNames& names, Experiment& out)
       : reader_(reader), toml_(reader.toml()), names_(names), out_(out) {}
 
-  /// One quantity, or, with `rows` and `columns`, a table of them.
+  /// Reads one quantity or, with `rows` and `columns`, a table of quantities.
   void read(const toml::table& table);
-  /// Of names that are quantities so far, or numbers of the paper's tables.
+  /// Reads an expression over names of earlier quantities and numbers of the paper's tables.
   [[nodiscard]] Expression of_quantities(const toml::node& node, const char* key) const;
 
  private:

@@ -18,7 +18,7 @@ double median(std::vector<double> values) {
   return values.size() % 2 == 1 ? values[half] : (values[half - 1] + values[half]) / 2;
 }
 
-/// Ranks from 1; equal values share the mean of theirs.
+/// Ranks from 1; equal values share their mean rank.
 std::vector<double> ranks(const std::vector<double>& values) {
   std::vector<std::size_t> order(values.size());
   for (std::size_t i = 0; i < order.size(); ++i) order[i] = i;
@@ -34,7 +34,7 @@ std::vector<double> ranks(const std::vector<double>& values) {
   return out;
 }
 
-/// Spearman's.
+/// Spearman's rank correlation.
 Value rank_correlation(const std::vector<double>& x, const std::vector<double>& y) {
   if (x.size() < 3) return Value::none(fmt::format("{} samples have no rank correlation", x.size()));
   const std::vector<double> a = ranks(x);
@@ -52,7 +52,7 @@ Value rank_correlation(const std::vector<double>& x, const std::vector<double>& 
   return {ab / std::sqrt(aa * bb), ""};
 }
 
-/// The value of `y` where that of `x` is greatest, the first of several.
+/// The value of `y` at the largest `x`, at the first one on ties.
 Value at_max(const std::vector<double>& x, const std::vector<double>& y) {
   const double value = y[static_cast<std::size_t>(std::max_element(x.begin(), x.end()) - x.begin())];
   if (!std::isfinite(value)) return Value::undefined("it is greatest where there is no limit");
@@ -69,8 +69,8 @@ Sums by_position(const std::vector<double>& values, const std::vector<double>& p
   return sums;
 }
 
-/// The smallest `position` at which the mean of `values` is within 2 percent of that at the greatest one, or
-/// above.
+/// The smallest `position` at which the mean of `values` is at least the mean at the largest position, less 2
+/// percent.
 Value saturation(const std::vector<double>& values, const std::vector<double>& position) {
   const Sums sums = by_position(values, position);
   const double last = sums.rbegin()->second.first / sums.rbegin()->second.second;
@@ -82,7 +82,7 @@ Value saturation(const std::vector<double>& values, const std::vector<double>& p
   return Value::undefined("no value at the last position");
 }
 
-/// The smallest `position` from which on the mean of `values` there stays in the lower half of its range.
+/// The smallest `position` from which on the mean of `values` stays in the lower half of its range.
 Value knee(const std::vector<double>& values, const std::vector<double>& position) {
   const Sums sums = by_position(values, position);
   double low = sums.begin()->second.first / sums.begin()->second.second;
@@ -123,7 +123,7 @@ Value reduced(Reduce how, const std::vector<std::vector<double>>& columns) {
     case Reduce::Median: return {median(values), ""};
     case Reduce::Min: return {*std::min_element(values.begin(), values.end()), ""};
     case Reduce::Max: return {*std::max_element(values.begin(), values.end()), ""};
-    case Reduce::Count:  // those for which the expression is not 0
+    case Reduce::Count:  // samples for which the expression is not 0
       return {
           static_cast<double>(std::count_if(values.begin(), values.end(), [](double v) { return v != 0; })),
           ""};

@@ -1,4 +1,4 @@
-// One number of many samples.
+// Reduces many samples to one number.
 #pragma once
 
 #include <vector>
@@ -8,9 +8,10 @@
 
 namespace gpumux::reproduce {
 
-/// `columns`: for each expression of the quantity (two for RankCorrelation and what follows it), its value of
-/// every sample. Samples may be infinite; there is at least one, but for Count.
-/// What comes out is finite, or undefined; or missing when there are too few or too many samples.
+/// Reduces samples to a number. `columns`: for each expression of the quantity (two for RankCorrelation and
+/// the later members), its value for every sample. Samples may be infinite. At least one sample is required,
+/// except for Count.
+/// The result is finite, undefined, or, with too few or too many samples, missing.
 [[nodiscard]] Value reduce(Reduce how, const std::vector<std::vector<double>>& columns);
 
 }  // namespace gpumux::reproduce

@@ -15,7 +15,7 @@ namespace {
 
 using nlohmann::json;
 
-/// Of an application.
+/// Names of the counters of an application.
 std::vector<std::string> app_counters() {
   std::vector<std::string> names;
   arch::for_each_counter(arch::CounterTable(), [&](const arch::Counter& c, std::uint64_t) {
@@ -24,7 +24,7 @@ std::vector<std::string> app_counters() {
   return names;
 }
 
-/// Of the whole GPU, its schedulers and its partitions.
+/// Adds the names of the counters of the whole GPU, its schedulers and its partitions.
 void add_run_counters(std::vector<std::string>& names) {
   arch::for_each_counter(arch::CounterTable(), [&](const arch::Counter& c, std::uint64_t) {
     names.push_back(c.scope == arch::Scope::Gpu ? std::string(c.name)
@@ -64,8 +64,8 @@ std::vector<std::string> app_names() {
   return names;
 }
 
-/// Calls with("ipc", value), with("l1_misses", value), with("memory.l2_misses", value), ... for all that an
-/// entry of a result's `cpus` has but the program's name.
+/// Visits all numbers in an entry of a result's `cpus`, as in with("ipc", value), with("l1_misses", value),
+/// with("memory.l2_misses", value).
 template <typename Do>
 void for_each_cpu_number(const json& entry, const Do& with) {
   for (const auto& [key, value] : entry.items()) {
@@ -78,7 +78,7 @@ void for_each_cpu_number(const json& entry, const Do& with) {
   }
 }
 
-/// Those of a result that has such a core.
+/// Names of the numbers of a CPU core, from a result that has one.
 std::vector<std::string> cpu_names() {
   experiment::RunResult result;
   result.cpus.emplace_back();
@@ -88,7 +88,7 @@ std::vector<std::string> cpu_names() {
   return names;
 }
 
-/// True is 1.
+/// A number, or a boolean as 0 or 1; nothing for other values.
 std::optional<double> number(const json& value) {
   if (value.is_boolean()) return value.get<bool>() ? 1 : 0;
   return value.is_number() ? std::optional<double>(value.get<double>()) : std::nullopt;
@@ -135,10 +135,10 @@ void take_counters(RunRecord& record, database::Statement& query, std::int64_t r
   }
 }
 
-/// Of an application that has not ended once and got on by next to nothing, a turnaround time is as long as
-/// the run was made, whatever the policy.
+/// Removes ANTT if an application has not completed once and made almost no progress. Its turnaround time
+/// then depends only on the length of the run, whatever the policy.
 void drop_turnaround_without_progress(RunRecord& record) {
-  constexpr double kProgress = 0.001;  // of what it does alone
+  constexpr double kProgress = 0.001;  // of its progress alone
   if (record.apps.size() < 2) return;
   for (RunRecord::Numbers& app : record.apps) {
     const std::optional<double> of_alone = app["normalized_ipc"];
@@ -162,8 +162,8 @@ void take_series(RunRecord& record, database::Statement& query, std::int64_t run
   }
 }
 
-/// Follows result.a.b from an entry of the list `part` on, or from the whole; a number is an index in a list,
-/// from 0.
+/// Follows the path result.a.b from entry `entry` of the list `part`, or from the whole document. In lists,
+/// numbers are indices from 0.
 Value document_value(const RunRecord& record, const char* part, std::optional<std::size_t> entry,
                      const std::string& name) {
   const json document = json::parse(record.document);

@@ -54,7 +54,7 @@ std::vector<Binding> TemplateReader::dimension(const toml::node& node, const cha
   const toml::node& values = only->second;
   std::vector<Binding> list;
   if (const toml::table* labelled = values.as_table()) {
-    // The reader has them by the alphabet.
+    // The TOML reader sorts keys by the alphabet, so the order of the file is restored.
     std::vector<std::pair<toml::source_position, Binding>> placed;
     for (const auto& [label, value] : *labelled) {
       placed.emplace_back(label.source().begin,

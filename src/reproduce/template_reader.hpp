@@ -1,5 +1,5 @@
-// The texts of an experiment's file. Where a quantity is a table of quantities, {name} in them stands for the
-// value of the row or the column that is being read.
+// Reads the texts of an experiment file. In a table of quantities, {name} stands for the value of the present
+// row or column.
 #pragma once
 
 #include <cstddef>
@@ -16,26 +16,26 @@ struct Binding {
   std::size_t index = 0;  // among the values of `name`
 };
 
-/// A TomlReader that fills in. All throw UserError with file:line:column.
+/// Reads TOML and fills in bindings. Every error is a UserError with file:line:column.
 class TemplateReader {
  public:
   explicit TemplateReader(const experiment::TomlReader& toml) : toml_(toml) {}
 
   [[nodiscard]] const experiment::TomlReader& toml() const { return toml_; }
   [[nodiscard]] SourceLocation place(const toml::node& node) const { return toml_.place(node.source()); }
-  /// What names stand for from now on.
+  /// Sets the bindings that apply from now on.
   void bind(std::vector<Binding> bindings) { bindings_ = std::move(bindings); }
 
-  /// Not empty. `as_name`: the text is the name of a quantity, in which labels stand as parts of a name.
+  /// A text, not empty. `as_name`: the text is a quantity's name, and labels are converted to parts of a
+  /// name.
   [[nodiscard]] std::string text(const toml::node& node, const char* key, bool as_name = false) const;
-  /// `within`: "[[claim]]", or empty for the file.
+  /// A text that the table must have. `within`: "[[claim]]", or empty for the file.
   [[nodiscard]] std::string required(const toml::table& table, const char* key,
                                      const std::string& within) const;
-  /// One text, or a list of them.
+  /// A list of texts, or a single text.
   [[nodiscard]] std::vector<std::string> texts(const toml::node& node, const char* key,
                                                bool as_names = false) const;
-  /// What `rows` or `columns` go through: the name and its values, each with its label, in the order of the
-  /// file.
+  /// The values of `rows` or `columns`: name and value, each with its label, in the order of the file.
   [[nodiscard]] std::vector<Binding> dimension(const toml::node& node, const char* key) const;
 
  private:

@@ -50,7 +50,7 @@ void count(WriteUp& all) {
   for (const ClaimResult& claim : all.claims) {
     Tally& tally = tally_of(all, claim.claim.id);
     ++tally.claims;
-    // What is undefined has been answered, though not with a number.
+    // An undefined value is an answer, though not a number.
     const auto& [direction, size, note] = claim.verdict;
     if (claim.ours || direction != Standing::None || size != Standing::None) ++tally.answered;
     if (agrees(direction)) ++tally.directions;
@@ -81,7 +81,7 @@ ordered_json text_or_null(const std::string& text) {
 
 std::string word(const std::optional<bool>& value) { return !value ? "-" : *value ? "agrees" : "differs"; }
 std::string number(const std::optional<double>& value) { return value ? fmt::format("{:.4g}", *value) : "-"; }
-/// " [1.1, 1.3]".
+/// The interval as text: " [1.1, 1.3]".
 std::string interval_text(const Evidence& evidence) {
   if (!evidence.interval || evidence.interval->low == evidence.interval->high) return "";
   return fmt::format(" [{:.4g}, {:.4g}]", evidence.interval->low, evidence.interval->high);
@@ -93,15 +93,15 @@ ordered_json interval_json(const Evidence& evidence) {
 ordered_json standing_json(Standing standing) {
   return standing == Standing::None ? ordered_json(nullptr) : ordered_json(standing_text(standing));
 }
-/// "~ 130", "1.13".
+/// The paper's value as text: "~ 130", "1.13".
 std::string paper_value(const Claim& claim) {
   const std::string_view bound = bound_text(claim.bound);
   return fmt::format("{}{}{:g}", bound, bound.empty() ? "" : " ", claim.value);
 }
 std::string quantity_value(const MeasuredQuantity& q) { return q.text ? *q.text : number(q.value.number); }
 
-/// "3 of 4 directions agree, 2 lean, 1 away; 2 of 4 sizes, 1 undecided; 1 of 1 trends; answered: 5 of 60
-/// claims".
+/// A tally as text: "3 of 4 directions agree, 2 lean, 1 away; 2 of 4 sizes agree, 1 undecided; 1 of 1 trends
+/// hold; answered: 5 of 60 claims".
 std::string tally_text(const Tally& t) {
   return fmt::format(
       "{} of {} directions agree, {} lean, {} away; {} of {} sizes agree, {} undecided; {} of {} trends "
@@ -110,12 +110,12 @@ std::string tally_text(const Tally& t) {
       t.sizes_undecided, t.trends_agree, t.trends_answered, t.answered, t.claims);
 }
 
-/// Quantities of one table, which follow each other.
+/// A table of consecutive quantities.
 struct Table {
   std::vector<std::string> rows, columns;
   std::map<std::pair<std::string, std::string>, std::string> cells;
-  std::string why;   // the first value is missing that is
-  std::string note;  // the first on samples
+  std::string why;   // of the first missing value
+  std::string note;  // the first note on samples
 
   [[nodiscard]] std::string text(const std::string& row, const std::string& column) const {
     const auto found = cells.find({row, column});
@@ -164,7 +164,7 @@ std::string table_text(const Table& table, const MeasuredQuantity& first) {
   return out;
 }
 
-/// What would end a cell of a Markdown table, or be markup in it.
+/// Escapes characters that would end a cell of a Markdown table, or be markup in it.
 std::string cell(const std::string& text) {
   std::string out;
   for (const char c : text) {

@@ -1,4 +1,4 @@
-// Work that is kept, and conditions that decide how often it is done.
+// Bodies (recorded work) and conditions, which decide how often a body runs.
 #include <algorithm>
 
 #include <fmt/core.h>
@@ -9,7 +9,8 @@
 namespace gpumux::runtime {
 namespace {
 
-/// Of bodies that take no time: a condition that never changes would be asked for ever.
+/// Limit of iterations of a loop in one cycle. Without it, a loop whose body takes no time and never changes
+/// its condition would not end.
 constexpr std::uint64_t kMostInACycle = 1U << 20U;
 
 }  // namespace
@@ -94,7 +95,7 @@ bool Context::decide(Decision& decision, bool& began) {
   const std::optional<BodyId> id = decided(decision.condition);
   if (!id) return true;
   const Body& body = bodies_[*id];
-  if (!is_idle(body)) return false;  // another condition has it
+  if (!is_idle(body)) return false;  // another condition is running this body
   decision.begun = decision.since == device_.now() ? decision.begun + 1 : 0;
   decision.since = device_.now();
   if (decision.begun > kMostInACycle)

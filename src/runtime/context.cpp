@@ -11,10 +11,11 @@
 namespace gpumux::runtime {
 namespace {
 
-/// More than the copies of CUDA programs bring at once.
+/// Limit in bytes for kept copy buffers. Concurrent copies of CUDA programs usually need less.
 constexpr std::size_t kMostSpareBytes = std::size_t{1} << 27U;
 
-/// Instructions one behind the other, as those of loops that wait for a time are.
+/// The clock that kernels read. Cycles per instruction are those of dependent instructions, as in loops that
+/// wait for a time.
 emulator::KernelClock clock_of(const arch::MachineConfig& config) {
   const auto add = static_cast<std::size_t>(isa::LatencyClass::IntAdd);
   return {config.latency[add].latency + config.sm.operand_latency + config.sm.writeback_latency,
@@ -36,7 +37,7 @@ Context::Context(AppId app, std::string name, std::unique_ptr<Application> appli
 Context::~Context() = default;
 
 void Context::start() {
-  program_ = Task();  // ends the old coroutine frame before the memory that it may name
+  program_ = Task();  // destroys the old coroutine frame before the memory that it may refer to
   modules_.clear();
   module_files_.clear();
   const std::optional<workload::AddressSpace> space = application_->address_space();
@@ -72,7 +73,7 @@ void Context::drop_work() {
   }
   device_launches_->kill();
   device_.kill(*this);
-  if (waiting_) waiting_ = {WaitFor::What::Device, 0};  // what it waited for may never come
+  if (waiting_) waiting_ = {WaitFor::What::Device, 0};  // the awaited event may never happen
 }
 
 bool Context::finished() const { return running_ && program_.done() && is_idle(WaitFor::What::Device, 0); }
@@ -80,7 +81,7 @@ bool Context::finished() const { return running_ && program_.done() && is_idle(W
 void Context::pump() {
   try {
     move_on();
-  } catch (const SimulationFault& fault) {  // of the host program: say whose
+  } catch (const SimulationFault& fault) {  // a fault of the host program: add the application's name
     std::string_view what = fault.what();
     const std::string start = fmt::format("error: app {}: ", name_);
     if (what.starts_with(start)) throw;
@@ -125,7 +126,7 @@ bool Context::pump_stream(StreamId id) {
       s.kernel_running = true;
       s.family = launch->family;
       device_.submit(*this, id, std::move(launch->kernel), launch->priority);
-      s.queue.pop_front();  // it ends at kernel_ended()
+      s.queue.pop_front();  // the operation ends in kernel_ended()
       moved = true;
       continue;
     } else if (const Record* record = std::get_if<Record>(&head)) {
@@ -214,7 +215,7 @@ void Context::perform_box(const Copy& copy) {
       break;
     default: workload::copy_box(*memory_, to, from, size); break;
   }
-  // Its lines, and those between them: the box of an array is no run of bytes.
+  // The whole array is marked as written, since a box of an array is not contiguous.
   if (copy.kind == Copy::Kind::BoxIn || copy.kind == Copy::Kind::BoxPinnedIn)
     device_.copied_to_device(app_, memory_->cached(to.array.address), to.array.bytes());
 }

@@ -1,5 +1,4 @@
-// One application's context: its memory, modules, streams and events, and its host program. It restarts
-// the host program when asked to.
+// The context of one application: its memory, modules, streams, events and host program.
 #pragma once
 
 #include <deque>
@@ -20,52 +19,54 @@
 
 namespace gpumux::runtime {
 
-/// Not thread-safe; lives longer than every kernel it submitted.
+/// One application's context. Not thread safe. Must outlive every kernel that it submitted.
 class Context final : public Host {
  public:
-  /// `sink` takes device printf text; may be null (then it is dropped).
+  /// `sink` receives the text of device printf. May be null, then the text is dropped.
   Context(AppId app, std::string name, std::unique_ptr<Application> application, Device& device, bool verify,
           emulator::PrintSink* sink);
   ~Context() override;
 
-  /// Starts the host program anew, from empty memory.
+  /// Starts the host program from its beginning, with empty memory.
   void start();
-  /// Ends the host program and all its work where they stand; finished() when the machine has let its kernels
-  /// go. Nothing is verified.
+  /// Ends the host program and all its work at once, without verification. finished() becomes true when the
+  /// machine has released the kernels.
   void kill();
-  /// It has work for which nobody waits any more: its host program has gone, or has said so (end_work()).
+  /// True if there is work for which no one waits: the host program has disappeared or called end_work().
   [[nodiscard]] bool is_abandoned() const { return abandoned_ && !is_idle(WaitFor::What::Device, 0); }
-  /// Application's.
+  /// See Application::host_order_varies().
   [[nodiscard]] bool host_order_varies() const { return application_->host_order_varies(); }
-  /// Asks whether the host program has gone.
+  /// Checks whether the host program has disappeared.
   void look_for_host() { abandoned_ = abandoned_ || application_->has_gone(); }
-  /// Ends all its work where it stands; the host program goes on when the machine has let its kernels go.
+  /// Ends all work at once. The host program continues when the machine has released the kernels.
   void drop_work();
-  /// Moves on whatever can: host program, copies, launches. Throws what the host program throws.
+  /// Advances everything that can advance: host program, copies, launches. Throws the host program's
+  /// exceptions.
   void pump();
   /// True when the host program has ended and all its work is done.
   [[nodiscard]] bool finished() const;
-  /// The next cycle at which pump() can do more without a kernel's end (timed copies, the host's own time);
-  /// kNever: none.
+  /// The next cycle at which pump() can do more even if no kernel ends (timed copies, the host's computing
+  /// time). kNever if there is none.
   [[nodiscard]] Cycle next_event() const;
-  /// Of a child: the machine has admitted it.
+  /// The machine has admitted a child kernel.
   void kernel_began(StreamId stream);
   void kernel_ended(StreamId stream);
-  /// The host's stream in which a kernel of Device::submit() or submit_child() is.
+  /// The host's stream of a kernel that was given to Device::submit() or submit_child().
   [[nodiscard]] StreamId host_stream(StreamId stream) const;
   [[nodiscard]] AppId app() const { return app_; }
   [[nodiscard]] const std::string& name() const { return name_; }
-  /// Neither the host program nor a copy does anything before a kernel has ended.
+  /// True if the host program and copies can do nothing until a kernel ends.
   [[nodiscard]] bool waits_for_kernels() const;
 
-  // For DeviceLaunches
-  /// Throws UserError for a kernel that could not be compiled, or that the machine lacks units for.
+  // Interface for DeviceLaunches.
+  /// Creates a launch. Throws UserError for a kernel that could not be compiled, or that needs units which
+  /// the machine lacks.
   [[nodiscard]] std::unique_ptr<workload::KernelSource> make_kernel(emulator::LoadedModule& module,
                                                                     const emulator::KernelInfo& kernel,
                                                                     emulator::LaunchConfig config) const;
   void family_ended(StreamId stream);
 
-  // Host
+  // Implementation of Host.
   std::uint32_t load_module(std::string_view ptx_text, const std::string& file) override {
     return load_module_at(ptx_text, file, {});
   }
@@ -142,7 +143,7 @@ class Context final : public Host {
       UnseenOut,
       PinnedIn,
       PinnedOut,
-      // Of a `box`.
+      // copies with a `box`
       BoxIn,
       BoxOut,
       BoxOnDevice,
@@ -163,25 +164,25 @@ class Context final : public Host {
   struct Launch {
     std::unique_ptr<workload::KernelSource> kernel;
     std::uint8_t priority = 0;
-    std::uint32_t family = 0;  // its ticket, if it may launch kernels
+    std::uint32_t family = 0;  // ticket of its family, if the kernel may launch kernels
   };
   struct Record {
     EventId event;
-    std::size_t recording;  // which recording of the event it is, from 0
+    std::size_t recording;  // index of the recording of the event, from 0
   };
   struct Wait {
     EventId event;
-    std::size_t recording;  // the number of recordings at the call; it waits for the last of them
+    std::size_t recording;  // number of recordings at the call; waits for the last of them
   };
   struct Decision {
     Condition condition;
     std::optional<BodyId> under_way;
-    Cycle since = kNever;             // of the last body that began,
-    std::uint64_t begun = 0;          // and how many did in that cycle
-    std::uint64_t textures_time = 0;  // of the call, for what its bodies launch
+    Cycle since = kNever;             // cycle in which the last body started
+    std::uint64_t begun = 0;          // number of bodies that started in this cycle
+    std::uint64_t textures_time = 0;  // time of the call, for launches in its bodies
   };
   using Operation = std::variant<Copy, Launch, Record, Wait, Decision>;
-  /// Whose a stream or event is: kHost, or a body's.
+  /// Owner of a stream or event: kHost, or the number of a body.
   using Owner = std::uint32_t;
   static constexpr Owner kHost = ~Owner{0};
   struct Body {
@@ -193,55 +194,59 @@ class Context final : public Host {
     bool used = false;  // by its owner
     std::deque<Operation> queue;
     bool kernel_running = false;
-    std::uint32_t family = 0;  // of this kernel, if its blocks have not ended and it may launch others
-    Cycle copy_until = 0;      // a timed copy at the head ends then; 0: none
+    std::uint32_t family = 0;  // ticket of the running kernel, if it may launch kernels
+    Cycle copy_until = 0;      // end of the timed copy at the head; 0: none
   };
   struct Event {
     Owner owner = kHost;
     bool used = false;
-    std::vector<bool> completed;  // by recording; those of different streams may complete in any order
-    Cycle cycle = 0;              // of the last that completed
-    /// The last of the first `recordings` ones is done. An event that was never recorded holds nobody up.
+    std::vector<bool> completed;  // by recording; recordings in different streams may complete in any order
+    Cycle cycle = 0;              // cycle of the last completed recording
+    /// True if the last of the first `recordings` recordings is complete. Waiting for an event that was never
+    /// recorded ends at once.
     [[nodiscard]] bool done(std::size_t recordings) const {
       return recordings == 0 || completed[recordings - 1];
     }
   };
   void move_on();
   bool pump_stream(StreamId id);
-  // Bodies: bodies.cpp.
-  /// TextureTable::time() of what the host enqueues now, or has, where a body is the one that enqueues.
+  // Bodies, in bodies.cpp.
+  /// TextureTable::time() for new operations: the present time, or, while a body runs, the time of its
+  /// condition's call.
   [[nodiscard]] std::uint64_t textures_time() const {
     return body_textures_time_.value_or(memory_->textures().time());
   }
-  /// To be called before anything is enqueued: the stream. Throws UserError when it is not for who enqueues.
+  /// Returns the stream for a new operation. Throws UserError when the host or body that enqueues may not use
+  /// the stream. Must be called before each enqueue.
   [[nodiscard]] Stream& enter(StreamId id);
   void enter_event(EventId id);
-  /// True: a body is being described, and has the call now, which uses this stream.
+  /// While a body is described, adds the call, which uses this stream, to the body and returns true.
   bool keeps(StreamId id, std::function<void()> call);
-  /// What cannot be in a body.
+  /// Throws UserError if a body is being described. `what`: the operation that a body cannot have.
   void refuse_in_body(const char* what) const;
-  /// False: it waits for a body. `began`: a body has something to do now.
+  /// Advances a condition. Returns false while the condition waits for a body. Sets `began` if a body was
+  /// started.
   bool decide(Decision& decision, bool& began);
   [[nodiscard]] std::optional<BodyId> decided(const Condition& condition) const;
   [[nodiscard]] bool is_idle(const Body& body) const;
-  /// Bytes of the host, which may change them before the copy has its turn.
+  /// A copy of the host's bytes, which the host may change before the copy's turn in the stream.
   [[nodiscard]] std::vector<std::byte> taken(std::span<const std::byte> from);
-  /// The memory of those of a copy that is done is used again: large ones have pages already.
+  /// Keeps the memory of a completed copy for reuse, since its pages are already committed.
   void give_back(std::vector<std::byte>&& bytes);
   void perform(Copy& copy);
   void perform_box(const Copy& copy);
   void move_on_device(const Copy& copy);
   [[nodiscard]] Cycle copy_cycles(const Copy& copy) const;
-  /// Throw UserError for a stream or event that was not created.
+  /// Lookups that throw UserError for a stream or event that was not created.
   [[nodiscard]] const Stream& stream(StreamId id) const;
   [[nodiscard]] Stream& stream(StreamId id);
   [[nodiscard]] const Event& event(EventId id) const;
-  /// Throws UserError when a kernel multiplies matrices on a machine without tensor units.
+  /// Throws UserError when a kernel multiplies matrices and the machine has no tensor units.
   void check_tensor_units(const emulator::KernelInfo& kernel) const;
-  /// Throws UserError when no SM of the machine can hold a block, or a cooperative launch has more than all
-  /// SMs can hold together, or than whoever shares the machine gives the application at best.
+  /// Throws UserError when no SM of the machine can hold a block. Also throws for a cooperative launch of
+  /// more blocks than all SMs can hold together, or than the sharing policy gives the application at best.
   void check_fits(const workload::KernelSource& kernel) const;
-  /// Throws UserError when a matrix product holds a tensor unit for longer than an SM can book.
+  /// Throws UserError when a matrix product occupies a tensor unit for longer than an SM can book.
   void check_products(const workload::KernelSource& kernel) const;
 
   AppId app_;
@@ -250,7 +255,7 @@ class Context final : public Host {
   Device& device_;
   bool verify_;
   emulator::PrintSink* sink_;
-  emulator::KernelErrors* errors_ = nullptr;  // of this run
+  emulator::KernelErrors* errors_ = nullptr;  // of the current run
   std::unique_ptr<workload::DeviceMemory> memory_;
   std::unique_ptr<DeviceLaunches> device_launches_;
   std::vector<std::unique_ptr<emulator::LoadedModule>> modules_;
@@ -260,13 +265,13 @@ class Context final : public Host {
   std::deque<Stream> streams_;                                                // never moved
   std::vector<Event> events_;
   std::deque<Body> bodies_;
-  std::optional<Body> described_;                    // the one that is
-  Owner acting_ = kHost;                             // who enqueues
-  std::optional<std::uint64_t> body_textures_time_;  // while a body does
+  std::optional<Body> described_;                    // the body that is being described
+  Owner acting_ = kHost;                             // host or body that enqueues
+  std::optional<std::uint64_t> body_textures_time_;  // set while a body enqueues
   Task program_;
   bool running_ = false;
   bool abandoned_ = false;
-  Cycle host_until_ = 0;  // the host computes until then
+  Cycle host_until_ = 0;  // end of the host's computing time
   std::optional<std::pair<WaitFor::What, std::uint32_t>> waiting_;
   std::uint64_t ended_operations_ = 0;
   std::vector<std::byte> spare_bytes_;

@@ -18,10 +18,10 @@ using emulator::DeviceThread;
 
 namespace {
 
-constexpr std::uint64_t kFirstHandle = 0x100;  // behind the streams that have a meaning of their own
+constexpr std::uint64_t kFirstHandle = 0x100;  // handles follow the streams with a predefined meaning
 constexpr std::uint64_t kNamed = ~std::uint64_t{0};
 
-/// What launch() would refuse, as CUDA's errors.
+/// The CUDA error for a launch configuration that is invalid, or None.
 DeviceError wrong_shape(const emulator::KernelInfo& kernel, const emulator::LaunchConfig& config) {
   const Dim3& grid = config.grid;
   const Dim3& block = config.block;
@@ -85,7 +85,7 @@ bool DeviceLaunches::start_tail(std::uint32_t ticket) {
       perform(next);
       continue;
     }
-    if (grid.tail.empty()) {  // takes the grid's place: a kernel may launch itself this way again and again
+    if (grid.tail.empty()) {  // a tail launch replaces its grid, so a kernel can relaunch itself endlessly
       grids_.at(launch->ticket).role = grid.role;
       grids_.erase(ticket);
     }
@@ -256,7 +256,7 @@ DeviceError DeviceLaunches::create_stream(const DeviceThread& by, std::uint64_t&
   return DeviceError::None;
 }
 
-/// What is in it still runs.
+/// Destroys a stream. Operations that are in the stream still run.
 DeviceError DeviceLaunches::destroy_stream(const DeviceThread& by, std::uint64_t stream) {
   return grids_.at(by.grid).named.erase(stream) != 0 ? DeviceError::None : DeviceError::InvalidResourceHandle;
 }
@@ -267,13 +267,13 @@ DeviceError DeviceLaunches::create_event(const DeviceThread& by, std::uint64_t& 
   return DeviceError::None;
 }
 
-/// Streams that wait for it go on.
+/// Destroys an event. Streams that wait for it continue.
 DeviceError DeviceLaunches::destroy_event(const DeviceThread& by, std::uint64_t event) {
   Grid& grid = grids_.at(by.grid);
   const auto found = grid.events.find(event);
   if (found == grid.events.end()) return DeviceError::InvalidResourceHandle;
   const bool pending = std::ranges::find(found->second, false) != found->second.end();
-  if (!pending) grid.events.erase(found);  // else it goes with the grid
+  if (!pending) grid.events.erase(found);  // a pending event is removed with the grid
   return DeviceError::None;
 }
 
@@ -294,7 +294,7 @@ DeviceError DeviceLaunches::wait_event(const DeviceThread& by, std::uint64_t str
     return DeviceError::InvalidValue;
   const auto found = grid.events.find(event);
   if (found == grid.events.end() || !key(grid, by, stream)) return DeviceError::InvalidResourceHandle;
-  if (killed_ || found->second.empty()) return DeviceError::None;  // never recorded: holds nobody up
+  if (killed_ || found->second.empty()) return DeviceError::None;  // never recorded: nothing to wait for
   return enqueue(by, stream, Wait{event, found->second.size()});
 }
 
@@ -308,16 +308,16 @@ std::uint32_t DeviceLaunches::occupancy(const emulator::KernelInfo& kernel, std:
   return arch::occupancy(sm, threads, kernel.registers, static_cast<std::uint32_t>(shared)).blocks;
 }
 
-/// cudaDevAttr, as the host gets them (cudart/device.cpp).
+/// The value of a cudaDeviceAttr, the same as on the host (cudart/device.cpp).
 std::optional<std::int32_t> DeviceLaunches::attribute(std::uint32_t attribute) const {
   const arch::MachineConfig& of = device_.config();
   const auto number = [](auto value) { return static_cast<std::int32_t>(value); };
   switch (attribute) {
     case 1:
     case 2:
-    case 3: return 1024;  // threads of a block, in x, in y
+    case 3: return 1024;  // threads per block, in x and in y
     case 4: return 64;
-    case 5: return 0x7fff'ffff;  // blocks of a grid
+    case 5: return 0x7fff'ffff;  // blocks per grid
     case 6:
     case 7: return 65535;
     case 8: return number(std::min(of.sm.shared_bytes, 48U << 10U));

@@ -1,4 +1,4 @@
-// Kernels that kernels launch (CUDA dynamic parallelism): the streams of grids, and when a grid is complete.
+// Launches that kernels make (CUDA dynamic parallelism): the streams of grids, and the completion of grids.
 #pragma once
 
 #include <cstdint>
@@ -17,40 +17,40 @@
 
 namespace gpumux::runtime {
 
-/// Of one run of an application. A grid is complete when its blocks have ended and all that it has left for
-/// the device is complete: its streams, what it fired and forgot, and then its tail launches, one after the
-/// other. What the host launched has a family: its grid, and all that follow from it; its stream goes on when
-/// this is complete.
+/// Device launches of one run of an application. A grid is complete when its blocks have ended and all work
+/// that it left for the device is complete: its streams, its fire-and-forget launches, and finally its tail
+/// launches in order. A grid that the host launched and all grids that descend from it form a family. The
+/// host's stream continues when the family is complete.
 class DeviceLaunches final : public emulator::DeviceRuntime {
  public:
-  /// Nested launches: a kernel of the host's has depth 0.
+  /// Maximum nesting depth. A kernel that the host launches has depth 0.
   static constexpr std::uint32_t kMostDepth = 24;
-  /// What cudaLimitDevRuntimePendingLaunchCount is until it is set.
+  /// Default of cudaLimitDevRuntimePendingLaunchCount.
   static constexpr std::uint64_t kUsualPending = 2048;
-  /// Of a family; beyond them it counts as endless.
+  /// Maximum number of launches of a family. More count as an endless program.
   static constexpr std::uint64_t kMostLaunches = std::uint64_t{1} << 20U;
-  /// Device::submit() gets the ticket of a child with this bit instead of a stream.
+  /// A child is submitted to Device::submit() with its ticket and this bit in place of a stream.
   static constexpr StreamId kChild = StreamId{1} << 31U;
 
   DeviceLaunches(Context& context, Device& device, workload::DeviceMemory& memory)
       : DeviceRuntime(memory), context_(context), device_(device) {}
 
-  /// For the next grid's LaunchConfig.
+  /// The ticket for the next grid's LaunchConfig.
   [[nodiscard]] std::uint32_t new_ticket() { return ++tickets_; }
-  /// A kernel of the host's that launches others will run in its stream `stream`.
+  /// Registers a kernel that the host launches in `stream` and that may launch kernels.
   void begin_family(std::uint32_t ticket, StreamId stream);
-  /// The blocks of a child have a place on the machine, or of any grid have ended.
+  /// began(): the machine has admitted a child's blocks. ended(): all blocks of a grid have ended.
   void began(std::uint32_t ticket);
   void ended(std::uint32_t ticket);
-  /// The stream of the host's to which a child's family belongs.
+  /// The host's stream to which a child's family belongs.
   [[nodiscard]] StreamId stream_of(std::uint32_t ticket) const {
     return families_.at(grids_.at(ticket).family).stream;
   }
-  /// What has not been submitted never will be.
+  /// Drops all launches that have not been submitted.
   void kill();
   void set_pending_limit(std::uint64_t launches) { pending_limit_ = launches; }
 
-  // DeviceRuntime
+  // Implementation of DeviceRuntime.
   emulator::DeviceError launch(const emulator::DeviceThread& by, std::uint64_t stream,
                                Prepared launch) override;
   emulator::DeviceError copy(const emulator::DeviceThread& by, std::uint64_t stream, Address to, Address from,
@@ -86,33 +86,33 @@ class DeviceLaunches final : public emulator::DeviceRuntime {
   };
   struct Record {
     std::uint64_t event;
-    std::size_t recording;  // which of the event, from 0
+    std::size_t recording;  // index of the recording, from 0
   };
   struct Wait {
     std::uint64_t event;
-    std::size_t recordings;  // at the call; it waits for the last of them
+    std::size_t recordings;  // number of recordings at the call; waits for the last of them
   };
   using Operation = std::variant<Launch, Copy, Fill, Record, Wait>;
-  /// Streams of a grid: a block's, a thread's or one with a handle.
+  /// Key of a stream of a grid: that of a block, of a thread, or one with a handle.
   using StreamKey = std::pair<std::uint64_t, std::uint64_t>;
   struct Stream {
     std::deque<Operation> queue;
     bool kernel_running = false;
   };
-  struct Role {  // of a grid: who goes on when it is complete
+  struct Role {  // the grid or stream that continues when the grid is complete
     enum class Kind : std::uint8_t { Host, InStream, Forgotten, Tail } kind = Kind::Host;
     std::uint32_t parent = 0;
-    StreamKey stream;  // of the parent, InStream
+    StreamKey stream;  // stream of the parent, for InStream
   };
   struct Grid {
     Role role;
     std::uint32_t family = 0;
     std::uint32_t depth = 0;
-    std::uint64_t open = 1;  // its blocks, and what it has left for the device, but for the tail
+    std::uint64_t open = 1;  // 1 for its blocks, plus its pending operations without the tail
     std::map<StreamKey, Stream> streams;
     std::deque<Operation> tail;
-    std::set<std::uint64_t> named;                      // streams with a handle
-    std::map<std::uint64_t, std::vector<bool>> events;  // by handle: which recordings are done
+    std::set<std::uint64_t> named;                      // handles of created streams
+    std::map<std::uint64_t, std::vector<bool>> events;  // by handle: completion of each recording
   };
   struct Family {
     StreamId stream = 0;
@@ -122,24 +122,25 @@ class DeviceLaunches final : public emulator::DeviceRuntime {
   [[nodiscard]] std::optional<StreamKey> key(const Grid& grid, const emulator::DeviceThread& by,
                                              std::uint64_t stream) const;
   emulator::DeviceError enqueue(const emulator::DeviceThread& by, std::uint64_t stream, Operation operation);
-  /// Begins what the stream's head allows.
+  /// Starts the operations at the head of the stream that can start.
   void pump(Grid& grid, const StreamKey& key);
-  /// True: an event was recorded, for which other streams of the grid may wait.
+  /// Advances one stream. Returns true if an event was recorded, for which other streams of the grid may
+  /// wait.
   bool pump_one(Grid& grid, Stream& stream);
   void perform(const Operation& operation);
   void start(Launch launch);
-  /// All of the grid but its tail is complete.
+  /// Continues after all work of the grid except its tail is complete.
   void go_on(std::uint32_t ticket);
-  /// False: it has no tail any more.
+  /// Starts the next tail launch. Returns false if the tail is empty.
   bool start_tail(std::uint32_t ticket);
 
   Context& context_;
   Device& device_;
-  std::map<std::uint32_t, Grid> grids_;       // that are not complete, by ticket; they stay where they are
-  std::map<std::uint32_t, Family> families_;  // by the ticket of the host's grid
+  std::map<std::uint32_t, Grid> grids_;       // incomplete grids by ticket; elements stay at their addresses
+  std::map<std::uint32_t, Family> families_;  // by the ticket of the grid that the host launched
   std::uint32_t tickets_ = 0;
-  std::uint64_t handles_ = 0;  // of streams and events
-  std::uint64_t pending_ = 0;  // launches that have not begun
+  std::uint64_t handles_ = 0;  // number of stream and event handles so far
+  std::uint64_t pending_ = 0;  // launches that have not started
   std::uint64_t pending_limit_ = kUsualPending;
   bool killed_ = false;
 };

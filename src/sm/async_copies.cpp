@@ -42,8 +42,9 @@ bool AsyncCopies::performed(std::uint32_t slot, std::uint32_t block, std::uint32
   return settle(copies, block, now);
 }
 
-/// Arrivals happen when the last copy of their epoch and of those before is there, which may be known ahead
-/// of that time.
+/// Processes complete epochs: performs their arrivals and drops them. Arrivals happen when all copies
+/// of their epoch and of earlier epochs have arrived. That time may be in the future. Returns true if
+/// an arrival was performed.
 bool AsyncCopies::settle(Copies& copies, std::uint32_t block, Cycle now) {
   bool arrived = false;
   Cycle ready = now;
@@ -79,7 +80,8 @@ AsyncCopies::Epoch& AsyncCopies::end_epoch(Copies& copies) {
 void AsyncCopies::commit(std::uint32_t slot, Cycle now) {
   Copies& copies = warps_[slot];
   end_epoch(copies).group = true;
-  static_cast<void>(settle(copies, 0, now));  // no arrival is behind what was not complete before
+  static_cast<void>(settle(copies, 0, now));  // performs no arrival: complete epochs with
+                                              // arrivals were settled before
 }
 
 void AsyncCopies::arrive(std::uint32_t block, std::uint32_t address, std::uint64_t count, Cycle now) {
@@ -99,13 +101,13 @@ Cycle AsyncCopies::done(std::uint32_t slot, std::uint32_t block) const {
   const Copies& copies = warps_[slot];
   if (copies.wait.what == Waits::Arrivals) {
     if (copies.wait.count == 0)
-      return 0;  // the phase before the first counts as complete (PTX ISA 9.0, 9.7.13.15)
+      return 0;  // the phase before the first one counts as complete (PTX ISA 9.0, 9.7.13.15)
     if (block >= mbarriers_.size()) return kNever;
     for (const MbarrierArrivals& at : mbarriers_[block])
       if (at.address == copies.wait.number) return at.count >= copies.wait.count ? at.latest : kNever;
     return kNever;
   }
-  // Groups that are gone are complete: of those that are left, all but the youngest.
+  // Dropped groups are complete. Of the groups left, all but the youngest `wait.number` must be complete.
   std::uint32_t groups = 0;
   for (const Epoch& epoch : copies.epochs) groups += epoch.group ? 1 : 0;
   Cycle ready = 0;

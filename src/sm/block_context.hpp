@@ -1,4 +1,4 @@
-// What a thread block takes along when it leaves an SM and is to go on, beside its stream.
+// State that a thread block takes along, in addition to its stream, when it leaves an SM to continue later.
 #pragma once
 
 #include <array>
@@ -9,47 +9,50 @@
 
 namespace gpumux::sm {
 
-/// One of a block's barriers between two openings.
+/// One of a block's barriers, between two openings.
 struct Barrier {
-  std::uint64_t warps = 0;  // that have arrived, by index within the block
+  std::uint64_t warps = 0;  // warps that have arrived, by index within the block
   std::uint32_t arrivals = 0;
-  std::uint32_t expected = 0;  // arrivals that open it; 0: every warp that has not exited
+  std::uint32_t expected = 0;  // number of arrivals that opens the barrier; 0: all warps that
+                               // have not exited must arrive
 };
 using Barriers = std::array<Barrier, 16>;
 
-/// Arrivals at an mbarrier of a block since it began (workload::MbarrierWord).
+/// Arrivals at an mbarrier since the start of its block (workload::MbarrierWord).
 struct MbarrierArrivals {
   std::uint32_t address = 0;  // in shared memory
   std::uint64_t count = 0;
-  Cycle latest = 0;  // the last of them
+  Cycle latest = 0;  // time of the last arrival
 };
 
 /// How a block has left its SM.
 enum class Left : std::uint8_t {
   Ended,    // all its warps have exited
-  Stopped,  // to go on where it stands
-  Dropped,  // to begin anew
-  Killed    // for good, with its kernel
+  Stopped,  // stopped, to continue later
+  Dropped,  // dropped, to be restarted
+  Killed    // killed together with its kernel
 };
 
-/// A block leaves with nothing in flight, so that registers are all there, and fences passed. What its
-/// registers and shared memory hold is in its stream.
+/// The context of a block that leaves an SM. The block leaves with nothing in flight, so registers are ready
+/// and fences have passed. Its stream holds the contents of registers and shared memory.
 struct BlockContext {
   struct WarpState {
-    bool alive = true;   // has not exited
-    bool waits = false;  // at the barrier of this number
+    bool alive = true;   // the warp has not exited
+    bool waits = false;  // the warp waits at the barrier `barrier`
     std::uint8_t barrier = 0;
-    std::uint32_t mbarrier = 0;  // it waits for `arrivals` at the mbarrier of this address; 0: it does not
+    std::uint32_t mbarrier = 0;  // address of the mbarrier at which the warp waits for
+                                 // `arrivals`; 0: it does not wait
     std::uint64_t arrivals = 0;
   };
   std::vector<WarpState> warps;  // by index within the block
   Barriers barriers{};
   std::vector<MbarrierArrivals> mbarriers;
-  std::uint64_t instructions = 0;  // that it has issued so far
-  bool notified = false;           // among them a notice that it may not begin anew
-  Cycle cycles = 0;                // that it has been on SMs
-  Cycle restore = 0;               // from its next dispatch until all this is on its SM
-  std::uint32_t lines = 0;         // that come back from memory then
+  std::uint64_t instructions = 0;  // warp instructions issued so far
+  bool notified = false;           // true: a notice was issued after which the block may
+                                   // become impossible to restart
+  Cycle cycles = 0;                // cycles that the block has been on SMs
+  Cycle restore = 0;               // from its next dispatch until its context is on the SM
+  std::uint32_t lines = 0;         // lines that come back from memory then
 };
 
 }  // namespace gpumux::sm

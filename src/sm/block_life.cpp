@@ -1,4 +1,4 @@
-// Blocks that leave before their end: stopped, to go on elsewhere, dropped, to begin anew, or killed.
+// Blocks that leave before their end: stopped, to continue elsewhere; dropped, to be restarted; or killed.
 #include <algorithm>
 
 #include "sm/state.hpp"
@@ -36,12 +36,13 @@ void Sm::State::ask_to_leave(std::uint32_t residency, Left how, arch::ContextMov
   block->context_lines = block->restore_lines = move.lines;
   table.ask_to_leave(*block, how);
   stage.hold(*block);
-  warps_changed(block->kernel, known_now());  // its warps make place for others where few may issue
+  warps_changed(block->kernel, known_now());  // with a limit of warps, its warps make room for others
   look_at_leaving(*block, known_now());
 }
 
-/// It leaves when memory has performed what it has in flight, and all other results are there; one that is
-/// dropped or killed, at once: what is in flight then finds its warps gone.
+/// Lets a block leave if it is ready to. A stopped block leaves when memory has performed all that it has
+/// in flight and all other results are there. A dropped or killed block leaves at once; what is in flight
+/// then finds its warps gone.
 void Sm::State::look_at_leaving(Block& block, Cycle now) {
   if (!block.waits_to_leave || block.alive == 0) return;
   if (block.move != 0 && block.leaves == Left::Stopped) return;
@@ -65,10 +66,11 @@ void Sm::State::look_at_leaving(Block& block, Cycle now) {
   find_rare();
 }
 
-/// A place in memory of its own, above all that its application has otherwise (workload/device_memory.hpp).
+/// Starts to move a block's context to or from memory. The context has its own place in memory, above all
+/// other addresses of the application (workload/device_memory.hpp).
 void Sm::State::begin_move(Block& block, bool save, std::uint32_t lines, Cycle now) {
   constexpr std::uint64_t kFirst = std::uint64_t{7} << (kAppLineShift - 3);
-  constexpr std::uint64_t kLinesEach = 4096;  // 512 KB, more than an SM has
+  constexpr std::uint64_t kLinesEach = 4096;  // 512 KB, more than an SM's registers and shared memory
   GPUMUX_CHECK(lines <= kLinesEach);
   block.move = ++moves;
   block.lines_out = lines;
@@ -89,7 +91,7 @@ void Sm::State::context_moved(std::uint32_t move, Cycle now) {
     look_at_leaving(block, now);
     return;
   }
-  // It has been dropped or killed since.
+  // The block has been dropped or killed meanwhile.
 }
 
 void Sm::State::hand_over(Block& block, Cycle now) {

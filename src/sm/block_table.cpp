@@ -64,7 +64,7 @@ Block& BlockTable::admit(arch::KernelSlot kernel, std::uint32_t residency,
   std::size_t index = 0;
   while (blocks_[index].resident) ++index;
   Block& block = blocks_[index];
-  std::vector<std::uint16_t> slots = std::move(block.warps);  // to use its memory again
+  std::vector<std::uint16_t> slots = std::move(block.warps);  // reuses the vector's memory
   slots.clear();
   block = Block{};
   block.warps = std::move(slots);
@@ -104,7 +104,7 @@ Block& BlockTable::admit(arch::KernelSlot kernel, std::uint32_t residency,
     warp.index = static_cast<std::uint8_t>(w);
     block.alive_warps |= std::uint64_t{1} << w;
     warp.resident = warp.alive = true;
-    warp.starved = true;  // until the first records and fetch
+    warp.starved = true;  // until the first records and the first fetch
     warp.wake = kNever;
     warp.sync_until = delay + start + config_.block_launch_latency;  // first fetch
     if (context != nullptr) warp.sync_until += context->restore;
@@ -117,7 +117,7 @@ Block& BlockTable::admit(arch::KernelSlot kernel, std::uint32_t residency,
     warp.finished = source.finished;
   }
   if (context != nullptr) go_on(block, *context);
-  // Warps without threads are impossible; a block without warps ends at once.
+  // A block without warps ends at once. Warps without threads do not exist.
   if (block.alive == 0) check_finished(block);
   return block;
 }
@@ -251,8 +251,9 @@ void BlockTable::open(Block& block, std::uint32_t number, Cycle now, Released& r
   }
 }
 
-/// A barrier among part of the block's warps whose number the static table does not give. The stream shows
-/// that it opens, so when every warp of the block waits at some barrier, the lowest one opens.
+/// Opens a barrier among part of the block's warps whose number of arrivals the static table does not
+/// give. The stream shows that the barrier opens. So if every warp of the block waits at a barrier,
+/// the lowest barrier opens.
 void BlockTable::open_if_stuck(Block& block, Cycle now, Released& released) {
   if (block.alive == 0 || block.at_barrier < block.alive) return;
   for (std::uint32_t number = 0; number < block.barriers.size(); ++number) {
@@ -272,9 +273,9 @@ void BlockTable::give_back(Block& block) {
   for (const std::uint16_t slot : block.warps) {
     Warp& warp = warps_[slot];
     warp.resident = warp.alive = false;
-    ++warp.generation;  // what it has in flight, if it was dropped, is nobody's
+    ++warp.generation;  // results in flight of a dropped block's warp belong to no warp any more
   }
-  if (block.waits_to_leave) --stopping_;  // its last warp has exited before
+  if (block.waits_to_leave) --stopping_;  // the block's last warp has exited before it left
   used_.threads -= block.threads;
   used_.warps -= block.stream->warps();
   used_.registers -= block.registers;

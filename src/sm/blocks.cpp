@@ -1,4 +1,4 @@
-// Blocks and warps: resources, launch, streams, barriers, exit, end of a block.
+// Blocks and warps: resources, launch, streams, barriers, exits, ends of blocks.
 #include <algorithm>
 #include <bit>
 
@@ -40,8 +40,8 @@ void Sm::State::bind(KernelSlot slot, const KernelContext& context) {
   warp_samples[slot] = {};
 }
 
-/// Shared memory gets the smallest part that holds what the resident kernels need when each fills the SM
-/// alone, L1 the rest. Called when a kernel gets its first block here.
+/// Shared memory gets the smallest carve-out that holds what the resident kernels need when each fills the SM
+/// alone. L1 gets the rest. Called when a kernel gets its first block on this SM.
 void Sm::State::choose_carveout(Cycle now) {
   if (config.l1.unified_bytes == 0) return;
   const std::uint32_t need = table.shared_need();
@@ -98,7 +98,7 @@ void Sm::State::arrive(std::uint32_t slot, const TimedInst& inst, Cycle now) {
   if (waits || released.opened) warps_changed(warp.kernel, now);
 }
 
-/// But for one that arrives now, and is placed when it has issued.
+/// Places the released warps, except a warp that arrives just now: it is placed after it has issued.
 void Sm::State::place_released(const Block& block, BlockTable::Released released, Cycle now) {
   for (WarpMask left = released.warps; left != 0; left &= left - 1) {
     const std::uint16_t slot = block.warps[static_cast<std::size_t>(std::countr_zero(left))];
@@ -108,12 +108,12 @@ void Sm::State::place_released(const Block& block, BlockTable::Released released
 
 Cycle Sm::State::busy_until(KernelSlot slot) const {
   if (table.resident(slot) == 0) return 0;
-  // A scheduler issues one record a cycle at most; the first may issue now.
+  // Each scheduler issues at most one record per cycle, and the first record may issue now.
   const std::uint64_t left = front.records_left(slot, counters[slot].warp_instructions);
   return left == 0 ? now_ : now_ + (left - 1) / stage.schedulers();
 }
 
-/// At the end of a cycle.
+/// Handles rare events at the end of a cycle.
 void Sm::State::rare_events(Cycle now) {
   if (gate.next() <= now) gate_changed(gate.run(now), now);
   if (table.next_end() <= now) finish_blocks(now);
@@ -123,7 +123,7 @@ void Sm::State::rare_events(Cycle now) {
 }
 
 void Sm::State::finish_blocks(Cycle now) {
-  std::uint32_t left = 0;  // kernels of blocks whose warps had not all exited
+  std::uint32_t left = 0;  // mask of kernels of blocks that left before all their warps had exited
   const bool some = table.end_blocks(now, [&](Block& block) {
     if (memory_controlled && table.resident_of(block.app) == 0) memory_left(block.app, now);
     if (view) view->gone(block, table, config.sm.schedulers);

@@ -1,4 +1,4 @@
-// Cache-conscious warp scheduling in the SM: who runs, and who of these may issue loads.
+// Cache-conscious warp scheduling in the SM: finds the running warps and those of them that may issue loads.
 #include "sm/state.hpp"
 
 namespace gpumux::sm {

@@ -1,4 +1,4 @@
-// The constant cache and who waits for its misses.
+// The constant cache, and the instructions that wait for its misses.
 #pragma once
 
 #include <algorithm>
@@ -18,8 +18,8 @@ class ConstantCache {
 
   enum class Result : std::uint8_t {
     Hit,
-    Merged,  // the line is on its way: the instruction waits for it, too
-    Miss     // and it has to be requested
+    Merged,  // the line is on its way: the instruction waits for it
+    Miss     // the line must be requested
   };
   /// A memory instruction reads a line of the cache (tags().line_of()).
   Result access(std::uint64_t line, std::uint32_t op) {
@@ -34,7 +34,7 @@ class ConstantCache {
     miss->ops.push_back(op);
     return merged ? Result::Merged : Result::Miss;
   }
-  /// The line has arrived: who waited for it, in order.
+  /// The line has arrived. Returns the instructions that waited for it, in order.
   std::vector<std::uint32_t> fill(std::uint64_t line) {
     tags_.fill(line);
     for (std::size_t i = 0; i < misses_.size(); ++i) {
@@ -46,13 +46,13 @@ class ConstantCache {
     return {};
   }
   [[nodiscard]] const ReadOnlyCache& tags() const { return tags_; }
-  /// Lines that are on their way.
+  /// Number of lines on their way.
   [[nodiscard]] std::size_t misses() const { return misses_.size(); }
 
  private:
   struct Miss {
     std::uint64_t line;
-    std::vector<std::uint32_t> ops;  // memory instructions
+    std::vector<std::uint32_t> ops;  // memory instructions that wait
   };
   ReadOnlyCache tags_;
   std::vector<Miss> misses_;

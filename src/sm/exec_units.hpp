@@ -12,13 +12,13 @@
 
 namespace gpumux::sm {
 
-/// By isa::Unit; what is behind them is never used.
+/// A value for each isa::Unit; the remaining elements are unused.
 using UnitArray = std::array<std::uint64_t, 8>;
 static_assert(isa::kUnits <= 8);
 
-/// Pools of identical units, one pool per (unit kind, scheduler) or per kind. Kinds without units (count 0)
-/// are never asked for arithmetic, which TimedInst::unit sends elsewhere; memory and control are then not
-/// limited.
+/// Pools of identical units: one pool per unit kind, or per kind and scheduler. Kinds without units (count
+/// 0) are never booked for arithmetic, because TimedInst::unit names another kind. Memory and control
+/// without units are unlimited.
 class ExecUnits {
  public:
   static constexpr std::uint32_t kMaxSchedulers = 8;
@@ -44,7 +44,7 @@ class ExecUnits {
       if (pool.count == 1 && std::has_single_bit(pool.users)) single_ |= pool.users;
   }
   static constexpr std::size_t kPools = std::size_t{kMaxSchedulers} * isa::kUnits;
-  /// Number of the pool that the scheduler's units of this kind are in, below kPools.
+  /// Number of the pool that contains the scheduler's units of this kind, below kPools.
   [[nodiscard]] std::uint8_t pool(isa::Unit unit, std::uint32_t scheduler) const {
     return pool_of_[index(scheduler, static_cast<unsigned>(unit))];
   }
@@ -52,9 +52,9 @@ class ExecUnits {
   [[nodiscard]] Cycle free_at(isa::Unit unit, std::uint32_t scheduler) const {
     return free_at_[scheduler][static_cast<std::size_t>(unit)];
   }
-  /// The same of all kinds.
+  /// Cycles from which the units of each kind are free for the scheduler.
   [[nodiscard]] const UnitArray& free_at(std::uint32_t scheduler) const { return free_at_[scheduler]; }
-  /// Takes a free unit for `cycles` from `start` on.
+  /// Books a free unit for `cycles` from `start` on.
   void book(isa::Unit unit, std::uint32_t scheduler, Cycle start, std::uint32_t cycles) {
     const std::size_t user = index(scheduler, static_cast<unsigned>(unit));
     if ((single_ >> user & 1U) != 0) [[likely]] {
@@ -74,23 +74,24 @@ class ExecUnits {
 
  private:
   struct Pool {
-    std::uint32_t count = 0;  // 0: not limited
-    std::uint32_t first = 0;  // in busy_until_
-    std::uint64_t users = 0;  // entries of free_at_, as bits
+    std::uint32_t count = 0;  // 0: unlimited
+    std::uint32_t first = 0;  // index of its first unit in busy_until_
+    std::uint64_t users = 0;  // mask of its entries in free_at_
   };
   [[nodiscard]] static std::size_t index(std::uint32_t scheduler, unsigned unit) {
     return std::size_t{scheduler} * kStride + unit;
   }
-  static constexpr std::size_t kStride = std::tuple_size_v<UnitArray>;  // by scheduler
+  static constexpr std::size_t kStride = std::tuple_size_v<UnitArray>;  // distance between schedulers
   static_assert(kStride >= isa::kUnits && kMaxSchedulers * kStride <= 64);
   alignas(64) std::array<UnitArray, kMaxSchedulers> free_at_{};
-  std::uint64_t single_ = 0;  // of these, the only user of a single unit, as bits
+  std::uint64_t single_ = 0;  // mask of entries in free_at_ that are the only user of a single unit
   std::array<std::uint8_t, kMaxSchedulers * kStride> pool_of_{};
   std::array<Pool, std::size_t{kMaxSchedulers} * isa::kUnits> pools_{};
   HugePageVector<Cycle> busy_until_;
 };
 
-/// At most `buses` fixed-latency write-backs per cycle; one that finds its cycle full moves to the next.
+/// At most `buses` fixed-latency write-backs per cycle. A write-back whose cycle is full moves to the next
+/// cycle.
 class ResultBus {
  public:
   ResultBus(std::uint32_t buses, std::uint32_t longest_latency)
@@ -101,8 +102,8 @@ class ResultBus {
     for (;; ++cycle) {
       std::uint32_t& slot = ring_[cycle & mask_];
       const auto tag = static_cast<std::uint32_t>(cycle) & ~kUsed;
-      // The low bits of a cycle are the slot's number, so the tag may leave them out.
-      // Without a branch: the host would guess it wrong.
+      // The tag may leave out the low bits of the cycle, which are the slot's number. Computed without a
+      // branch, which the host would mispredict.
       const std::uint32_t used = slot & kUsed & (std::uint32_t{(slot & ~kUsed) != tag} - 1U);
       if (used < buses_) [[likely]] {
         slot = tag | (used + 1);
@@ -114,7 +115,7 @@ class ResultBus {
  private:
   static constexpr std::uint32_t kUsed = 0x7f;  // low bits of a slot; the ring has at least 128 slots
   std::uint32_t buses_;
-  HugePageVector<std::uint32_t> ring_;  // cycle without its low bits, write-backs
+  HugePageVector<std::uint32_t> ring_;  // by slot: cycle without its low bits, and number of write-backs
   std::size_t mask_;
 };
 

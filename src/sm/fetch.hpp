@@ -14,8 +14,8 @@
 
 namespace gpumux::sm {
 
-/// Fetch slots of one scheduler, one per fetch interval; a slot far ahead (branch target) leaves the
-/// earlier ones free.
+/// Fetch slots of one scheduler, one per fetch interval. Booking a slot far ahead (of a branch target)
+/// leaves earlier slots free.
 class FetchPort {
  public:
   /// First free slot at or after `wanted` (>= now). Slots beyond the next 64 are not reserved.
@@ -33,14 +33,14 @@ class FetchPort {
     taken_ |= std::uint64_t{1} << slot;
     return (base_ + static_cast<Cycle>(slot)) * interval;
   }
-  /// book(now, now, 1) without branches when `wanted` is all ones; nothing is taken when it is 0.
+  /// Branch-free book(now, now, 1) if `wanted` is all ones. Books nothing if `wanted` is 0.
   Cycle book_if(std::uint64_t wanted, Cycle now) {
     const Cycle passed = now - base_;
     const std::uint64_t taken = passed >= 64 ? 0 : taken_ >> passed;
     const std::uint64_t first = ~taken & (taken + 1);
     taken_ = taken | (first & wanted);
     base_ = now;
-    return now + static_cast<Cycle>(std::countr_zero(first));  // 64 ahead when all are taken
+    return now + static_cast<Cycle>(std::countr_zero(first));  // 64 cycles ahead if all slots are taken
   }
 
  private:
@@ -63,9 +63,9 @@ class Fetch {
     simple_ = cache_.perfect() && interval_ == 1;
   }
 
-  /// The instruction at last_pc was issued at `issue` and `next_pc` is known to follow from `now` on: takes
-  /// it out of the buffer, books what there is room for, and sets fetch_ready (kNever while the cache
-  /// misses). `code()`: address of the kernel's first instruction.
+  /// The instruction at last_pc was issued at `issue`, and at `now` it is known that `next_pc` follows.
+  /// Removes the instruction from the buffer, books a fetch if there is room, and sets fetch_ready (kNever
+  /// during a cache miss). `code()`: address of the kernel's first instruction.
   template <typename Code>
   [[gnu::always_inline]] void issued(Warp& warp, std::uint32_t next_pc, Cycle issue, Cycle now,
                                      const Code& code) {
@@ -81,7 +81,7 @@ class Fetch {
     }
     restart(warp, next_pc, now, std::max(now, issue + branch_latency_ - 1), code());
   }
-  /// Empties the buffer and fetches from `pc`, not before `wanted`.
+  /// Empties the buffer and fetches from `pc`, no earlier than `wanted`.
   void restart(Warp& warp, std::uint32_t pc, Cycle now, Cycle wanted, Address code) {
     warp.buffered = 0;
     warp.fetch_pc = pc;
@@ -96,7 +96,7 @@ class Fetch {
     bool sent = false;
     std::array<WarpMask, kMaxSchedulers> warps{};
   };
-  /// Calls send(miss) for the misses that are new since the last call.
+  /// Calls send(miss) for each miss since the last call.
   template <typename Send>
   void take_unsent(Send&& send) {
     for (Miss& miss : misses_) {
@@ -107,9 +107,9 @@ class Fetch {
     unsent_ = false;
   }
   [[nodiscard]] bool has_unsent() const { return unsent_; }
-  /// Lines that are on their way.
+  /// Number of lines on their way.
   [[nodiscard]] std::size_t misses() const { return misses_.size(); }
-  /// The line has arrived: gives the warps whose fetch it may complete.
+  /// The line has arrived. Returns the miss with the warps whose fetch it may complete.
   Miss filled(std::uint64_t line) {
     cache_.fill(line);
     for (std::size_t i = 0; i < misses_.size(); ++i) {
@@ -120,7 +120,8 @@ class Fetch {
     }
     return {};
   }
-  /// True when the warp waited for this line; its batch is in the buffer one cycle after `now`.
+  /// Returns true if the warp waited for this line. Its instructions are then in the
+  /// buffer one cycle after `now`.
   bool deliver(Warp& warp, std::uint64_t line, Cycle now, Address code) {
     if (warp.incoming == 0 || warp.incoming_at != kNever) return false;
     if (cache_.line_of(code + Address{warp.fetch_pc - warp.incoming} * instruction_bytes_) != line)
@@ -132,16 +133,16 @@ class Fetch {
   [[nodiscard]] const ReadOnlyCache& cache() const { return cache_; }
 
  private:
-  /// issued() where nothing but the port limits fetch: whether it is booked and whether the buffer is empty
-  /// changes from instruction to instruction, so the host would guess branches wrong.
+  /// issued() if only the fetch port limits fetch. Free of branches: whether a fetch is booked, and whether
+  /// the buffer is empty, changes from instruction to instruction, so the host would mispredict.
   [[gnu::always_inline]] void follow(Warp& warp, Cycle now) {
     const auto buffered = static_cast<std::uint8_t>(warp.buffered - 1U);
     const bool room = warp.incoming == 0 && capacity_ - buffered >= width_;
-    const std::uint64_t booked = std::uint64_t{!room} - 1;  // as a mask
+    const std::uint64_t booked = std::uint64_t{!room} - 1;  // all ones if a fetch is booked
     const Cycle at = ports_[warp.scheduler].book_if(booked, now) + 1;
     const Cycle incoming_at = warp.incoming_at ^ ((warp.incoming_at ^ at) & booked);
     const auto count = static_cast<std::uint32_t>(width_ & booked);
-    const auto incoming = static_cast<std::uint8_t>(warp.incoming + count);  // of which one is 0
+    const auto incoming = static_cast<std::uint8_t>(warp.incoming + count);  // one of the two terms is 0
     const std::uint64_t empty = std::uint64_t{buffered != 0} - 1;
     warp.incoming_at = incoming_at;
     warp.fetch_pc += count;
@@ -160,7 +161,7 @@ class Fetch {
     std::uint32_t count = width_;
     warp.incoming_at = slot + 1;
     if (!cache_.perfect()) {
-      // A fetch stays within a line.
+      // A fetch does not cross a cache line.
       const Address address = code + Address{warp.fetch_pc} * instruction_bytes_;
       const auto room = static_cast<std::uint32_t>(
           (cache_.line_bytes() - address % cache_.line_bytes() + instruction_bytes_ - 1) /
@@ -192,8 +193,8 @@ class Fetch {
   std::uint32_t width_;
   std::uint32_t capacity_;
   std::uint32_t branch_latency_;
-  bool simple_ = false;  // no cache misses, a slot each cycle
-  bool unsent_ = false;  // of misses_
+  bool simple_ = false;  // no cache misses, a fetch slot each cycle
+  bool unsent_ = false;  // a miss in misses_ has not been sent
   std::vector<FetchPort> ports_;
   std::vector<Miss> misses_;
 };

@@ -6,8 +6,8 @@ namespace gpumux::sm {
 
 namespace {
 
-/// When one warp of a block is short, all get this many times what a window needs: blocks are looked at less
-/// often.
+/// If one warp of a block is short of records, all its warps get this multiple of a window's needs, so that
+/// blocks are refilled less often.
 constexpr std::uint32_t kTopUp = 4;
 
 }  // namespace
@@ -64,7 +64,7 @@ void FrontEnd::refill_independent() {
   }
 }
 
-/// True when a warp that had no records left got some, or has none to come.
+/// Refills a block. Returns true if a warp without records got some, or has no more to come.
 bool FrontEnd::refill(Block& block, std::uint32_t records) {
   std::uint32_t least = kNil;
   for (const std::uint16_t slot : block.warps) {
@@ -74,7 +74,8 @@ bool FrontEnd::refill(Block& block, std::uint32_t records) {
   }
   bool wakes = false;
   if (least < records) {
-    const bool in_turn = !kernels_[block.kernel].refills_itself;  // the stream knows what is worth a turn
+    const bool in_turn = !kernels_[block.kernel].refills_itself;  // the stream itself decides which refills
+                                                                  // are worthwhile
     for (std::uint32_t w = 0; w < block.warps.size(); ++w) {
       const Warp& warp = table_.warp(block.warps[w]);
       workload::WarpStream& stream = block.stream->stream(w);
@@ -113,7 +114,8 @@ void FrontEnd::resume(Warp& warp, Cycle now) {
   warp.starved = false;
   const Address code = kernels_[warp.kernel].code;
   if (warp.buffered == 0 && warp.incoming == 0) {
-    fetch_.restart(warp, warp.next->pc, now, std::max(now, warp.sync_until), code);  // its first instruction
+    fetch_.restart(warp, warp.next->pc, now, std::max(now, warp.sync_until), code);  // first instruction of
+                                                                                     // the warp
   } else {
     fetch_.issued(warp, warp.next->pc, warp.starved_at, now, [code] { return code; });
   }

@@ -1,6 +1,6 @@
-// The front end of an SM: where its warps' instructions come from. It keeps blocks' streams supplied with
-// records, or says that they have to be, and fetches: instruction buffers, fetch slots, the instruction cache
-// and its misses.
+// The front end of an SM: supplies warps with instructions. The front end refills the records of blocks'
+// streams, or tells that they must be refilled, and fetches: instruction buffers, fetch slots, the
+// instruction cache and its misses.
 #pragma once
 
 #include <algorithm>
@@ -20,13 +20,13 @@ class FrontEnd {
  public:
   static constexpr std::uint32_t kMaxSchedulers = Fetch::kMaxSchedulers;
 
-  /// Of the blocks of this table, which has to outlive it. Warp slots go round the schedulers: a scheduler's
-  /// number is the slot modulo config.sm.schedulers.
+  /// Serves the blocks of `table`, which must outlive the front end. A warp slot belongs to scheduler (slot
+  /// modulo config.sm.schedulers).
   FrontEnd(const arch::MachineConfig& config, BlockTable& table)
       : table_(table), schedulers_(config.sm.schedulers), fetch_(config) {}
 
-  /// A kernel without blocks gets the slot. `code`: address of its first instruction. `refills_itself`: its
-  /// streams are refilled by refill_independent(), else in turn.
+  /// Assigns the slot to a kernel without blocks. `code`: address of its first instruction. `refills_itself`:
+  /// its streams are refilled by refill_independent(), otherwise by refill_in_turn().
   void bind(arch::KernelSlot kernel, AppId app, Address code, bool refills_itself) {
     kernels_[kernel].code = code;
     kernels_[kernel].app = app;
@@ -35,42 +35,43 @@ class FrontEnd {
   }
 
   // --- records: instructions that a warp will execute, from the block's stream ------------------------
-  /// A block has been admitted. Its warps' first instructions are fetched by reload().
+  /// A block has been admitted. reload() fetches the first instructions of its warps.
   void launched(Block& block);
-  /// It leaves with what it has not issued.
+  /// A block leaves, with the records that it has not issued.
   void leaves(Block& block);
-  /// The warp has few records left, fewer than the watermark: marks its block. True: it is refilled by
-  /// refill_independent(), the sooner the better; else when its turn comes.
+  /// The warp has fewer records left than the watermark. Marks its block. Returns true if
+  /// refill_independent() refills the block, which should then be called soon. Otherwise the
+  /// block waits for its turn.
   bool ask_for_records(const Warp& warp) {
     wants_records_ = table_.block(warp.block).wants_records = true;
     if (kernels_[warp.kernel].refills_itself) return true;
     waits_for_turn_ = true;
     return false;
   }
-  /// The warp has issued its last record for now, in `now`.
+  /// The warp has issued its last available record, in cycle `now`.
   static void starve(Warp& warp, Cycle now) {
     warp.starved = true;
     warp.starved_at = now;
   }
-  /// Blocks that refill themselves get records, if they are marked: a few times the watermark.
+  /// Gives marked blocks that refill themselves a few times the watermark of records.
   void refill_independent();
-  /// The same, if there may be such blocks.
+  /// Calls refill_independent() if there may be such blocks.
   void refill_independent_if_any() {
     if (wants_records_ && some_refill_themselves_) refill_independent();
   }
-  /// Gives the marked blocks of other kernels at least `records` records (a new watermark, if it is more than
-  /// the last) for each warp, the oldest block first. True: a warp that had none left got some, or has none
-  /// to come.
+  /// Gives marked blocks of other kernels at least `records` records per warp, oldest block first.
+  /// `records` becomes the watermark if it is larger. Returns true if a warp without records got
+  /// some, or has no more to come.
   bool refill_in_turn(std::uint32_t records);
-  /// A block waits for refill_in_turn().
+  /// True if a block waits for refill_in_turn().
   [[nodiscard]] bool waits_for_turn() const { return waits_for_turn_; }
-  /// A warp without records got some, or a block is new: reload() has to be called.
+  /// True if a warp without records got some, or a block is new. reload() must then be called.
   [[nodiscard]] bool refilled() const { return refilled_; }
-  /// Calls resume(slot) for each warp that had no record, the oldest block first.
+  /// Calls resume(slot) for each warp that had no record, oldest block first.
   template <typename Resume>
   void reload(Resume&& resume) {
     refilled_ = false;
-    // By index: a warp that has none to come exits.
+    // Iterate by index, because a warp without further records exits.
     for (std::size_t i = 0; i < table_.order().size(); ++i) {
       for (const std::uint16_t slot : table_.block(table_.order()[i]).warps) {
         const Warp& warp = table_.warp(slot);
@@ -78,11 +79,13 @@ class FrontEnd {
       }
     }
   }
-  /// Records that the kernel's streams have supplied and that have not issued, when `issued` have.
+  /// Records that the kernel's streams have supplied and that have not issued. `issued`:
+  /// instructions issued so far.
   [[nodiscard]] std::uint64_t records_left(arch::KernelSlot kernel, std::uint64_t issued) const {
     return kernels_[kernel].supplied - issued;
   }
-  /// From now on so many fewer have issued: they are not counted any more.
+  /// Subtracts `issued` from the kernel's supplied records, because its counter of
+  /// issued instructions is reset.
   void forget(arch::KernelSlot kernel, std::uint64_t issued) { kernels_[kernel].supplied -= issued; }
 
   // --- fetch ----------------------------------------------------------------------------------------
@@ -92,10 +95,10 @@ class FrontEnd {
   }
   /// A starved warp has a record again.
   void resume(Warp& warp, Cycle now);
-  /// Instruction misses have to be sent.
+  /// True if instruction misses must be sent.
   [[nodiscard]] bool has_unsent() const { return fetch_.has_unsent(); }
-  /// Calls send(line, sectors, kernel, app, at) for each: a 128-byte line and its sectors, to leave after the
-  /// cycle `at`.
+  /// Calls send(line, sectors, kernel, app, at) for each new miss: a 128-byte line and its sectors,
+  /// to leave after cycle `at`.
   template <typename Send>
   void send_misses(Cycle now, Send&& send) {
     const ReadOnlyCache& cache = fetch_.cache();
@@ -104,8 +107,8 @@ class FrontEnd {
            kernels_[miss.kernel].app, std::max(now, miss.wanted));
     });
   }
-  /// The answer to such a request has come. Calls ready(slot) for each warp whose next instruction it brings,
-  /// to be issued a cycle after `now` at the earliest.
+  /// The reply to an instruction miss has arrived. Calls ready(slot) for each warp whose next instruction has
+  /// arrived, which may issue one cycle after `now` at the earliest.
   template <typename Ready>
   void arrived(std::uint64_t memory_line, std::uint8_t sectors, Cycle now, Ready&& ready) {
     const std::uint64_t line = fetch_.cache().line_of_request(memory_line, sectors);
@@ -118,16 +121,16 @@ class FrontEnd {
       }
     }
   }
-  /// Lines that are on their way.
+  /// Number of lines on their way.
   [[nodiscard]] std::size_t misses() const { return fetch_.misses(); }
 
-  /// Into the host's cache: what each run touches of this object.
+  /// Prefetches what each run touches of this object into the host's cache.
   [[gnu::always_inline]] void prefetch() const { prefetch_lines(this, &kernels_[1]); }
 
  private:
   struct Kernel {
     Address code = 0;
-    std::uint64_t supplied = 0;  // records of its streams so far
+    std::uint64_t supplied = 0;  // records that its streams have supplied so far
     AppId app = 0;
     bool refills_itself = false;
   };
@@ -135,9 +138,9 @@ class FrontEnd {
 
   BlockTable& table_;
   std::uint32_t schedulers_;
-  std::uint32_t watermark_ = 0;  // records that refills keep every warp supplied with
+  std::uint32_t watermark_ = 0;  // records with which refills supply every warp
   bool wants_records_ = false;   // a block is marked
-  bool waits_for_turn_ = false;  // one that refill_in_turn() refills
+  bool waits_for_turn_ = false;  // a block marked for refill_in_turn()
   bool some_refill_themselves_ = false;
   bool refilled_ = false;
   Fetch fetch_;

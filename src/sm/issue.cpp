@@ -1,4 +1,4 @@
-// Time inside an SM, and what an instruction that issues sets going.
+// The flow of time inside an SM, and the effects of an instruction that issues.
 #include "sm/issue.hpp"
 
 #include <algorithm>
@@ -15,7 +15,7 @@ Cycle Sm::State::run(Cycle begin, Cycle end, Cycle credits_known) {
   GPUMUX_DCHECK(begin >= now_ && end >= begin);
   account(begin);
   stage.advance(begin);
-  front.refill_independent_if_any();  // of blocks launched since
+  front.refill_independent_if_any();  // for blocks launched meanwhile
   prefetch_waiters();
   lsu.take(begin, credits_known);
   if (front.refilled()) front.reload([&](std::uint32_t slot) { resume_stream(slot, begin); });
@@ -49,8 +49,8 @@ inline Cycle Sm::State::next_after(Cycle from) const {
   return next <= from ? from : std::min(next, stage.next_wake(from));
 }
 
-/// Jumps from one cycle in which something can change to the next. Order inside a cycle: what arrives,
-/// what leaves, the LSU, warps that wake, the schedulers, blocks that end.
+/// Simulates from one cycle in which something can change to the next. Order within a cycle: arrivals,
+/// departures, the LSU, warps that wake, the schedulers, blocks that end.
 template <typename Order, Beside kBeside>
 Cycle Sm::State::simulate(Cycle begin) {
   Cycle now = begin;
@@ -114,7 +114,7 @@ Cycle Sm::State::next_event(Cycle from) const {
   }
   constexpr unsigned kRare = unsigned{InstFlag::kBarrier} | InstFlag::kFence | InstFlag::kAsync;
   if (warp.next >= warp.few_left || (inst.flags & kRare) != 0) [[unlikely]] {
-    // Predicated off, a barrier or fence is a slot and no more.
+    // A barrier or fence that is predicated off takes an issue slot and has no effect.
     after_issue(slot, record.active != 0 ? inst.flags : 0U, inst, now);
     return;
   }
@@ -130,7 +130,7 @@ void Sm::State::issue_viewed(Scheduler& scheduler, std::uint32_t index, std::uin
   const TimedInst& inst = stage.kernel(kernel).table[record.pc];
   if (inst.unit == Unit::Memory) {
     const auto header = std::bit_cast<workload::MemHeader>(warp.mem_next[0]);
-    // As issue_memory() does: what finds nothing but a texture's border is performed all the same.
+    // As in issue_memory(): a texture fetch that only reads the border is performed too.
     const bool nothing = header.transactions == 0 && header.where != workload::MemHeader::Where::Texture;
     if (record.active != 0 && workload::MemHeader::beyond_sm(header.where) && !nothing) view->accesses();
   }
@@ -141,17 +141,17 @@ void Sm::State::issue_viewed(Scheduler& scheduler, std::uint32_t index, std::uin
   if (warp.alive && !warp.starved) view->comes_to(slot, kernel, warp.next->pc);
 }
 
-/// The warp has few records left.
+/// Handles a warp with few records left.
 void Sm::State::ask_for_records(const Warp& warp, Cycle now) {
   if (front.ask_for_records(warp)) {
-    stop = std::min(stop, now + 1);  // while the SM's state is in this thread's cache
+    stop = std::min(stop, now + 1);  // refill while the SM's state is in this thread's cache
     return;
   }
   if (stops_for_records) run_to = std::min(run_to, end_of_window(now));
   stop = std::min(stop, run_to);
 }
 
-/// What issue leaves out: the end of the records, or few left, barriers, fences, groups of copies.
+/// Rare cases of issue: end of the records, or few records left; barriers, fences, groups of copies.
 void Sm::State::after_issue(std::uint32_t slot, std::uint32_t flags, const TimedInst& inst, Cycle now) {
   Warp& warp = table.warp(slot);
   if (!warp.finished && warp.next >= warp.few_left) ask_for_records(warp, now);

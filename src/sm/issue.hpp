@@ -1,5 +1,5 @@
-// The issue stage's choice among warps, by class of warp scheduler (src/sm/warp_schedulers) and by what it
-// looks at beside them.
+// The issue stage's choice among warps, instantiated by class of warp scheduler (src/sm/warp_schedulers) and
+// by what the stage considers in addition to warps (Beside).
 #pragma once
 
 #include <algorithm>
@@ -11,8 +11,8 @@ namespace gpumux::sm {
 
 template <typename Order, Beside kBeside, typename Pipes>
 [[gnu::always_inline]] inline void IssueStage::schedule(Cycle now, Pipes& pipes) {
-  // The turn moves on with each memory instruction, so that a freed place in the
-  // load/store unit goes to another scheduler each time, whatever the period at which places are freed.
+  // The first scheduler changes with each memory instruction, so that places that become free in the
+  // load/store unit go to all schedulers in turn, whatever the period at which places are freed.
   if (next_try_of_all_ > now) return;
   schedule_due<Order, kBeside>(now, pipes);
   Cycle least = next_try_[0];
@@ -20,19 +20,19 @@ template <typename Order, Beside kBeside, typename Pipes>
   next_try_of_all_ = least;
 }
 
-/// From first_scheduler_ on, around. One whose turn has not come may become due by what issues.
+/// Runs the due schedulers, starting with first_scheduler_. What issues may make a later scheduler due.
 template <typename Order, Beside kBeside, typename Pipes>
 [[gnu::always_inline]] inline void IssueStage::schedule_due(Cycle now, Pipes& pipes) {
   const std::uint32_t first = first_scheduler_;
   due_ = 0;
   for (std::uint32_t s = 0; s < count_; ++s) due_ |= std::uint32_t{next_try_[s] <= now} << s;
-  std::uint32_t left = (1U << count_) - 1;  // bit i: the scheduler i places after the first
+  std::uint32_t left = (1U << count_) - 1;  // bit i: the scheduler i positions after the first
   while (true) {
     const std::uint32_t turned = (due_ >> first | due_ << (count_ - first)) & left;
     if (turned == 0) return;
     left &= ~(turned ^ (turned - 1));
     const std::uint32_t index = first + static_cast<std::uint32_t>(std::countr_zero(turned));
-    std::uint32_t later = 0;  // schedulers that are due in this cycle and come after this one, as bits
+    std::uint32_t later = 0;  // mask of the schedulers that are due in this cycle and come after this one
     if constexpr (kBeside == Beside::Control) {
       later = (turned & left) << first;
       later = (later | later >> count_) & ((1U << count_) - 1);
@@ -53,7 +53,7 @@ template <typename Order>
   }
 }
 
-/// The ready warps that the warp scheduler and nobody else keeps from issuing.
+/// The ready warps that are not held back by anything but the warp scheduler's own choice.
 template <typename Order, Beside kBeside>
 [[gnu::always_inline]] inline WarpMask IssueStage::may_issue_now(Scheduler& scheduler, std::uint32_t index) {
   WarpMask held = ~scheduler.allowed;
@@ -78,7 +78,7 @@ template <typename Order, Beside kBeside, typename Pipes>
   const WarpMask ready = may_issue_now<Order, kBeside>(scheduler, index);
   if constexpr (kBeside != Beside::Nothing) ready_now_ = ready;
   if (ready == 0) return 0;
-  // Without branches: which units are wanted and free changes too often for the host to guess.
+  // Branch-free: the units that are wanted and free change too often for the host to predict.
   const UnitArray& units_free = units_.free_at(index);
   const Cycle collected = scheduler.collector.free_at();
   WarpMask found = 0;
@@ -93,8 +93,8 @@ template <typename Order, Beside kBeside, typename Pipes>
   return found & ready;
 }
 
-/// Nothing more issues before `from`: when the scheduler is to look again, unless an event tells it earlier,
-/// and why it does not issue until then.
+/// Nothing more issues before `from`. Sets when the scheduler looks again, unless an event makes it look
+/// earlier, and the reason for not issuing until then.
 template <typename Order, Beside kBeside, typename Pipes>
 [[gnu::always_inline]] inline void IssueStage::rest(Scheduler& scheduler, std::uint32_t index, Cycle from,
                                                     const Pipes& pipes) {
@@ -113,7 +113,7 @@ template <typename Order, Beside kBeside, typename Pipes>
   Cycle retry = kNever;
   const auto look = [&](Unit unit) {
     Cycle free = free_at(scheduler, units_free, collected, unit);
-    // What waits for room in the load/store unit is told.
+    // An event tells when the load/store unit has room again.
     if (unit == Unit::Memory) free = pipes.has_room() ? free : kNever;
     const WarpMask wants = scheduler.ready_unit[static_cast<std::size_t>(unit)] & ready;
     const std::uint64_t none = wants == 0 ? ~std::uint64_t{0} : 0;
@@ -124,7 +124,7 @@ template <typename Order, Beside kBeside, typename Pipes>
     look(Unit::Uniform);
   next_try_[index] = std::max(retry, from);
   if constexpr (kBeside != Beside::Nothing) {
-    // Else it chooses anew before any cycle counts.
+    // Otherwise the scheduler chooses again before a cycle counts.
     if (keeps_ledger<kBeside>() && next_try_[index] > scheduler.since)
       note_rest(scheduler, index, ready, pipes);
   }
@@ -143,10 +143,10 @@ inline Reason IssueStage::why_none_is_ready(const Scheduler& scheduler, WarpMask
                                : Reason::idle;
 }
 
-/// The one of the candidates that issues once the memory scheme has chosen among applications; 64: none.
-/// Schedulers offer their ready memory instructions; the scheme chooses one application among them, whose
-/// instruction then goes before arithmetic, and schedulers that have none of it do something else. Where one
-/// application alone has something to offer, the schedulers' own order stays.
+/// The candidate that issues under a memory scheme; 64: none. Schedulers offer their ready memory
+/// instructions, and the scheme chooses one application among them. The instructions of this application go
+/// before arithmetic, and schedulers without such an instruction issue something else. If only one
+/// application offers instructions, the schedulers' own order applies.
 template <typename Order, typename Pipes>
 std::uint32_t IssueStage::arbitrate(const Scheduler& scheduler, std::uint32_t index, WarpMask choice,
                                     Cycle now, std::uint32_t later, const Pipes& pipes) {
@@ -170,7 +170,7 @@ std::uint32_t IssueStage::arbitrate(const Scheduler& scheduler, std::uint32_t in
       offered |= offer(ready, others);
   }
   if (offers_ready) {
-    // One before may have left the place to the application that now is alone.
+    // An earlier scheduler may have passed over the application that now is the only one.
     if ((offered & (offered - 1)) != 0) memory_contended_ = now;
     if (memory_contended_ != now) return local;
   }
@@ -179,8 +179,8 @@ std::uint32_t IssueStage::arbitrate(const Scheduler& scheduler, std::uint32_t in
   return chosen == 0 ? 64 : pick<Order>(scheduler, index, chosen);
 }
 
-/// The warp's instructions behind one that has just issued, to the unit `first`, in the same cycle: up to
-/// sm.issue_width in all, as long as nothing holds them back.
+/// Issues the warp's instructions that follow the one just issued to unit `first`, in the same cycle: up to
+/// sm.issue_width in total, until one is held back.
 template <Beside kBeside, typename Pipes>
 void IssueStage::issue_more(Scheduler& scheduler, std::uint32_t index, std::uint32_t local, isa::Unit first,
                             Cycle now, Pipes& pipes) {
@@ -188,7 +188,7 @@ void IssueStage::issue_more(Scheduler& scheduler, std::uint32_t index, std::uint
   const std::uint32_t slot = slot_of(index, local);
   Unit before = first;
   for (std::uint32_t issued = 1; issued < width_; ++issued) {
-    // Ready for the next cycle, at least.
+    // The next instruction must be ready, at the latest in the next cycle.
     if ((scheduler.ready() & scheduler.allowed & WarpMask{1} << local) == 0) return;
     const Warp& warp = table_.warp(slot);
     const TimedInst& inst = kernels_[warp.kernel].table[warp.next->pc];
@@ -209,8 +209,8 @@ void IssueStage::issue_more(Scheduler& scheduler, std::uint32_t index, std::uint
   }
 }
 
-/// Of the kinds of units that these ready warps of an application wait for, the first one that another
-/// application has taken: whose it is; kNobody: there is none.
+/// Among the kinds of units that these ready warps of an application wait for: the user of the first kind
+/// that another application has taken; kNobody: none.
 inline AppId IssueStage::taken_by(const Scheduler& scheduler, std::uint32_t index, AppId app,
                                   WarpMask unserved, AppId queue_user) const {
   for (unsigned u = 0; u < isa::kUnits; ++u) {
@@ -222,9 +222,10 @@ inline AppId IssueStage::taken_by(const Scheduler& scheduler, std::uint32_t inde
   return SmLedger::kNobody;
 }
 
-/// For the ledger: where cycles count of an application whose warps here are `mine`, all alive, while none of
-/// them issues. Of all warps, `ready` only wait for their turn and their unit. queue_user(): whose
-/// instruction the load/store unit's queue waits for; kNobody: it has room.
+/// For the ledger: the counter for an application's cycles while none of its warps issues. `mine`: its
+/// warps on this scheduler, all alive. `ready`: warps of all applications that wait only for their turn and
+/// their unit. queue_user(): the application whose instruction the load/store unit's queue waits for;
+/// kNobody: the queue has room.
 template <typename QueueUser>
 [[gnu::always_inline]] inline std::uint64_t* IssueStage::spent_by(const Scheduler& scheduler,
                                                                   std::uint32_t index, AppId app,
@@ -320,7 +321,7 @@ template <typename Order, Beside kBeside, typename Pipes>
     issue_by<kBeside>(pipes, scheduler, index, local, now);
     issue_more<kBeside>(scheduler, index, local, first, now, pipes);
   }
-  // Often nothing can follow at once: then the scheduler is not asked before something can.
+  // Often nothing can issue right after. Then this scheduler is not run before something can.
   rest<Order, kBeside>(scheduler, index, scheduler.next_issue, pipes);
 }
 

@@ -153,7 +153,8 @@ void Sm::add_issue_budget(KernelSlot kernel, std::int64_t instructions) {
 
 arch::IssueBudgetState Sm::issue_budget(KernelSlot kernel) const { return state_->gate.state(kernel); }
 
-/// Schedulers that have not chosen yet in this cycle see the masks that it leaves, so a budget is exact.
+/// Updates the schedulers after a change of the gate. Schedulers that have not chosen yet in this cycle see
+/// the new masks, so budgets are exact.
 void Sm::State::gate_changed(std::uint32_t changed, Cycle now) {
   stage.admit(changed, gate, now);
   refill_spent(now);
@@ -161,7 +162,7 @@ void Sm::State::gate_changed(std::uint32_t changed, Cycle now) {
   find_rare();
 }
 
-/// An instruction was issued, while some kernel has a budget.
+/// An instruction was issued while a kernel has a budget.
 void Sm::State::spend(KernelSlot kernel, const TimedInst& inst, const workload::ExecRecord& record, Cycle now,
                       std::uint32_t delay) {
   const bool is_memory = inst.unit == isa::Unit::Memory;
@@ -171,14 +172,14 @@ void Sm::State::spend(KernelSlot kernel, const TimedInst& inst, const workload::
 }
 
 void Sm::State::refill_spent(Cycle now) {
-  // A refill that leaves a kernel in debt is followed by the next, as long as each makes the debts smaller.
+  // If a refill leaves a kernel in debt, another refill follows, as long as each one reduces the debts.
   while (const std::uint32_t again = gate.refill_if_all_spent(table.present(), now)) {
     stage.admit(again, gate, now);
     if ((again & gate.spent() & table.present()) == 0) return;
   }
 }
 
-/// To be called when budgets have changed, or who is here.
+/// Must be called when budgets, or the kernels with resident blocks, have changed.
 void Sm::State::hold_yielding(Cycle now) {
   if (!gate.some_yield()) return;
   if (const std::uint32_t changed = gate.hold_yielding(table.present()); changed != 0)

@@ -7,7 +7,7 @@ namespace gpumux::sm {
 
 namespace {
 
-/// Core cycles from an issue to its result: as many as the machine's file allows
+/// Most core cycles from an issue to its result. Machine files are limited to this
 /// (arch/config_file_check.cpp).
 std::uint32_t longest(const arch::MachineConfig& config) {
   std::uint32_t longest = 1;
@@ -44,7 +44,7 @@ IssueStage::IssueStage(const arch::MachineConfig& config, BlockTable& table, Mem
       memory_(memory),
       limits_schedulers_(config.sm.warp_limit_per == arch::WarpLimitPer::Scheduler),
       phase_distance_most_(config.sm.phase_distance_most) {
-  // What the keys' ranges allow (arch/config_file_fields.cpp).
+  // The keys' ranges ensure this (arch/config_file_fields.cpp).
   GPUMUX_CHECK(count_ <= kMaxSchedulers && table.warps().size() <= std::size_t{64} * count_);
   const std::uint32_t banks = config.sm.register_banks / count_;
   for (std::uint32_t s = 0; s < count_; ++s) schedulers_.emplace_back(banks, config.sm);
@@ -59,7 +59,7 @@ void IssueStage::launched(const Block& block, bool open, Cycle start) {
   for (const std::uint16_t slot : block.warps) {
     const Warp& warp = table_.warp(slot);
     scoreboard_.clear(slot);
-    if (!warp.alive) continue;  // it exited before its block came here
+    if (!warp.alive) continue;  // exited before its block came to this SM
     if (ledger_ != nullptr) ledger_->came(warp.scheduler, warp.local, block.app);
     Scheduler& scheduler = schedulers_[warp.scheduler];
     scheduler.by_age.push_back(warp.local);
@@ -107,7 +107,7 @@ void IssueStage::end(Cycle now) {
   next_try_of_all_ = kNever;
   settle(now + 1);
   for (Scheduler& scheduler : schedulers_) {
-    if (scheduler.since > now + 1) {  // the last issue's interval is not over
+    if (scheduler.since > now + 1) {  // the interval of the last issue is not over
       scheduler.cycles[static_cast<std::size_t>(Reason::issued)] -= scheduler.since - (now + 1);
       scheduler.since = now + 1;
     }
@@ -134,9 +134,9 @@ void IssueStage::admit(std::uint32_t changed, const IssueGate& gate, Cycle now) 
   for (std::uint32_t s = 0; s < count_; ++s) look_again(s, now);
 }
 
-/// Of kernels (bits) with a limit of warps together, on the SM or on each scheduler, those beyond it are
-/// held. Who waits at a barrier does not count, for it may wait for one of these; nor does who is held by
-/// something else.
+/// Applies a warp limit to kernels (mask) together, on the SM or on each scheduler: holds the warps beyond
+/// the limit. Warps at a barrier do not count, because they may wait for a held warp. Warps that are held for
+/// another reason do not count either.
 void IssueStage::admit_oldest(std::uint32_t kernels, std::uint32_t limit) {
   std::array<std::uint32_t, kMaxSchedulers> left_of;
   left_of.fill(limit);
@@ -207,7 +207,7 @@ void IssueStage::wake_due(Cycle now) {
     for (WarpMask mask = wheel_.take(s, now); mask != 0; mask &= mask - 1) {
       const std::uint32_t slot = slot_of(s, static_cast<std::uint32_t>(std::countr_zero(mask)));
       const Warp& warp = table_.warp(slot);
-      // An old entry of a warp that is ready, gone, or waits for an event.
+      // The entry is outdated if the warp is ready, gone, or waits for an event.
       if (!warp.alive || warp.wait == Wait::Nothing || warp.wake == kNever) continue;
       place(slot, now, now);
     }
@@ -215,7 +215,8 @@ void IssueStage::wake_due(Cycle now) {
   wheel_.done(now);
 }
 
-/// The next instruction of a warp that has become ready, once: it stays the next until it issues.
+/// Looks at the next instruction of each warp that has become ready, once, because it does
+/// not change until it issues.
 void IssueStage::look_at_memory(const Scheduler& scheduler, std::uint32_t index) {
   MemoryControl::Ready& ready = memory_.ready(index);
   for (WarpMask fresh = scheduler.ready_unit[static_cast<std::size_t>(isa::Unit::Memory)] & ~ready.known;
@@ -250,7 +251,7 @@ arch::SchedulerCounters IssueStage::counters(Cycle now) const {
     GPUMUX_SCHEDULER_COUNTERS(GPUMUX_FIELD)
 #undef GPUMUX_FIELD
     if (now <= scheduler.since) {
-      // An issue counts for its whole interval; without one, a block of this SM begins at `since`.
+      // An issue counts for its whole interval. Without an issue, a block of this SM starts at `since`.
       if (scheduler.reason != Reason::uncounted) sum.issued -= scheduler.since - now;
       continue;
     }
@@ -298,7 +299,7 @@ IssueStage::Masks IssueStage::prefetch_warps(Cycle begin, Cycle until, bool memo
   return masks;
 }
 
-/// Booked for a unit that may be busy: the instruction waits for it in its collector.
+/// Books an instruction for a unit that may be busy. The instruction waits for the unit in its collector.
 std::uint32_t IssueStage::book_waiting(Scheduler& scheduler, std::uint32_t index, std::uint32_t local,
                                        const TimedInst& inst, Cycle now) {
   if (inst.unit == isa::Unit::Control) {

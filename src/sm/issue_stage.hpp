@@ -1,6 +1,6 @@
-// The issue stage of an SM: its warp schedulers, what each warp waits for, the registers' ready cycles,
-// execution units and result buses. Who issues is decided here; what comes of it in other parts of the SM is
-// theirs.
+// The issue stage of an SM: its warp schedulers, what each warp waits for, the cycles in which
+// registers are ready, execution units and result buses. The stage decides which warp issues. Other
+// parts of the SM handle the effects.
 #pragma once
 
 #include <algorithm>
@@ -27,7 +27,7 @@
 
 namespace gpumux::sm {
 
-/// What issue reads of a kernel.
+/// The data of a kernel that issue reads.
 struct HotKernel {
   const TimedInst* table = nullptr;
   arch::KernelCounters* counters = nullptr;
@@ -35,22 +35,22 @@ struct HotKernel {
   AppId app = 0;
 };
 
-/// What the stage looks at beside the warps: nothing else; the ledger of who waits for whom alone; memory
-/// schemes, warps that may issue no loads, and the ledger where one is kept.
+/// The inputs of issue in addition to warps. Nothing: none. Ledger: only the ledger of interference. Control:
+/// memory schemes, warps that may issue no loads, views, and the ledger if there is one.
 enum class Beside : std::uint8_t { Nothing, Ledger, Control };
 
-/// Schedulers are numbered from 0, a warp has a number (0 to 63) within its scheduler and a slot in the table
-/// of blocks: number * schedulers + scheduler. The choice among warps is in issue.hpp, for those who
-/// instantiate it.
+/// Chooses and books the instructions that issue. Schedulers are numbered from 0. A warp has a number (0 to
+/// 63) within its scheduler, and a slot in the table of blocks: number * schedulers + scheduler. The choice
+/// among warps is in issue.hpp, for code that instantiates it.
 class IssueStage {
  public:
   static constexpr std::uint32_t kMaxSchedulers = ExecUnits::kMaxSchedulers;
   using Masks = std::array<WarpMask, kMaxSchedulers>;  // by scheduler
 
-  /// Of the warps of `table`, whose slots it gives to its schedulers. Both have to outlive it; so has
-  /// `memory`, which is asked while a memory scheme concerns issue.
+  /// Issues for the warps of `table`, whose slots it distributes over its schedulers. `memory` is asked while
+  /// a memory scheme concerns issue. Both must outlive the stage.
   IssueStage(const arch::MachineConfig& config, BlockTable& table, MemoryControl& memory);
-  /// Warp slots that an SM has: as many for each scheduler, so that config.sm.max_warps fit.
+  /// Number of warp slots of an SM: equally many per scheduler, at least config.sm.max_warps in total.
   [[nodiscard]] static std::uint32_t warp_slots(const arch::SmConfig& config);
 
   // --- kernels and blocks ---------------------------------------------------------------------------
@@ -60,85 +60,84 @@ class IssueStage {
     phase_distances_[kernel] = timing.phase_distances();
   }
   [[nodiscard]] const HotKernel& kernel(arch::KernelSlot kernel) const { return kernels_[kernel]; }
-  /// A memory scheme decides who goes first to the load/store unit, or limits what is in flight.
+  /// Sets a memory scheme, which decides whose instructions go to the load/store unit first,
+  /// or limits those in flight.
   void set_scheme(const arch::MemoryScheme& scheme) {
     memory_concerned_ = scheme.concerns_issue();
     scheme_on_ = scheme.on();
   }
   [[nodiscard]] bool memory_concerned() const { return memory_concerned_; }
-  /// Takes down who waits for whom. Not by schedule() with Beside::Nothing.
+  /// Records waits in the ledger, except in schedule() with Beside::Nothing.
   void keep_ledger(SmLedger* ledger) { ledger_ = ledger; }
-  /// Warps that may issue no loads, by scheduler. Only schedule() with Beside::Control looks at
-  /// them.
-  /// `all`: not from loads alone.
+  /// Sets the warps that may issue no loads (`all`: no instructions), by scheduler. Only schedule() with
+  /// Beside::Control considers them.
   void hold_loads(const LostLocality::Masks* held, bool all) {
     held_loads_ = held;
     holds_all_ = all;
   }
-  /// A block has come: its warps wait for their first fetch. `open`: they may issue as far as the gate is
-  /// concerned.
+  /// A block has arrived. Its warps wait for their first fetch. `open`: the gate does not hold them.
   void launched(const Block& block, bool open, Cycle start);
   /// The warp has issued its last instruction.
   void exits(const Warp& warp, Cycle now);
-  /// The block's warps issue nothing more,
+  /// The block's warps issue nothing more.
   void hold(const Block& block);
-  /// and are gone.
+  /// The block's warps leave.
   void leaves(const Block& block, Cycle now);
-  /// All results of its warps that do not come from memory are there.
+  /// Cycle at which all results of the block's warps are there, except those from memory.
   [[nodiscard]] Cycle results_at(const Block& block) const;
-  /// Cycles of schedulers count from `start` on: the first block comes to an empty SM,
+  /// Scheduler cycles count from `start` on: the first block arrives on an empty SM.
   void begin(Cycle start) { settle(start); }
-  /// up to the end of `now`: the last one has gone.
+  /// Scheduler cycles count up to the end of `now`: the last block has left.
   void end(Cycle now);
-  /// The gate may have opened or closed for these kernels (bits): brings the masks of who is allowed up to
-  /// date.
+  /// The gate may have opened or closed for these kernels (mask). Updates the masks of allowed warps.
   void admit(std::uint32_t changed, const IssueGate& gate, Cycle now);
 
   // --- time -----------------------------------------------------------------------------------------
-  /// Before a run that begins at `now`.
+  /// Must be called before a run that starts at `now`.
   void advance(Cycle now) { scoreboard_.advance(now); }
-  /// Before this cycle no scheduler can do anything, unless an event makes it look again,
+  /// Before this cycle no scheduler can do anything, unless an event makes it look again.
   [[nodiscard]] Cycle next_try() const { return next_try_of_all_; }
-  /// and from `from` on no warp wakes.
+  /// First cycle from `from` on in which a warp wakes.
   [[nodiscard]] Cycle next_wake(Cycle from) const { return wheel_.next(from); }
-  /// Warps whose wait ends in this cycle are placed.
+  /// Places the warps whose wait ends in this cycle.
   void wake(Cycle now) {
     if (wheel_.due(now)) wake_due(now);
   }
-  /// Each scheduler whose turn it is chooses a warp and has it issue, or finds out why none can.
-  /// Order: the warp scheduler's class. Pipes is asked and told:
+  /// Each scheduler whose turn it is chooses a warp and lets it issue, or finds out why none can.
+  /// Order: class of the warp scheduler. Pipes: the SM, with these functions:
   ///
-  ///   has_room()                   the load/store unit's queue has a place
-  ///   accepts(now)                 and it takes one more instruction in this cycle
-  ///   head_app()                   whose its head is, while it has no place
-  ///   issue(scheduler, index, local, now)   the warp issues its next record; calls book(), write_back() or
-  ///                                memory_issued(), and follow() or place() in turn
-  ///   viewed(), issue_viewed(...)  with Beside::Control alone: issue_viewed() is called in issue()'s stead
+  ///   has_room()                   true if the load/store unit's queue has a place
+  ///   accepts(now)                 true if it also takes one more instruction in this cycle
+  ///   head_app()                   application of its head, if there is no place
+  ///   issue(scheduler, index, local, now)   the warp issues its next record; calls book(), then
+  ///                                write_back() or memory_issued(), then follow() or place()
+  ///   viewed(), issue_viewed(...)  only with Beside::Control: issue_viewed() is called instead of issue()
   template <typename Order, Beside kBeside, typename Pipes>
   void schedule(Cycle now, Pipes& pipes);
 
   // --- a warp that issues -----------------------------------------------------------------------------
-  /// Books operands and unit. Cycles by which operands delay the result.
+  /// Books operands and unit. Returns the cycles by which operands delay the result.
   [[gnu::always_inline]] std::uint32_t book(Scheduler& scheduler, std::uint32_t index, std::uint32_t local,
                                             const TimedInst& inst, Cycle now) {
     scheduler.ready_unit[static_cast<std::size_t>(inst.unit)] &= ~(WarpMask{1} << local);
     ++scheduler.window_issues;
     if (collectors_wait_) return book_waiting(scheduler, index, local, inst, now);
     const std::uint32_t delay = scheduler.collector.book(local, inst, now);
-    // The unit is booked from now on, not from the end of collection: collectors buffer what comes before
-    // the unit, so its rate stays what it is while the result comes later.
+    // The unit is booked from now on, not from the end of collection: collectors buffer instructions in front
+    // of the unit, so its rate does not change, and only the result comes later.
     units_.book(inst.unit, index, now, inst.occupied);
     return delay;
   }
-  /// A result that is there at `at`, or when a result bus is free. Only of instructions that write something.
+  /// Books a result that is available at `at`, or when a result bus is free. Only for
+  /// instructions that write a register.
   [[gnu::always_inline]] void write_back(std::uint32_t slot, const TimedInst& inst, Cycle at) {
     scoreboard_.set(slot, inst, result_bus_.book(at), false);
   }
-  /// The next turn begins with the scheduler behind this one.
+  /// The next cycle starts with the scheduler after this one.
   [[gnu::always_inline]] void memory_issued(std::uint32_t index) {
     first_scheduler_ = index + 1 == count_ ? 0 : index + 1;
   }
-  /// place() for a warp that has just issued and waits for nothing but operands and fetch.
+  /// place() for a warp that has just issued and waits only for operands and fetch.
   [[gnu::always_inline]] void follow(Scheduler& scheduler, Warp& warp, std::uint32_t slot,
                                      const HotKernel& kernel, Cycle now) {
     const TimedInst& inst = kernel.table[warp.next->pc];
@@ -157,17 +156,18 @@ class IssueStage {
     warp.wait = wait;
     if (wake != kNever) wheel_.add(warp.scheduler, warp.local, now, wake);
   }
-  /// Puts the warp where its next instruction belongs. It may issue from `earliest` on (>= now).
+  /// Places the warp where its next instruction belongs. The warp may issue from `earliest` (>= now) on.
   void place(std::uint32_t slot, Cycle now, Cycle earliest);
 
-  // --- what happens elsewhere -------------------------------------------------------------------------
-  /// An instruction's registers come from memory, at a cycle that is not known; they are there at `ready`.
+  // --- events elsewhere --------------------------------------------------------------------------------
+  /// The instruction's registers come from memory. load_issued(): the cycle is not
+  /// known. load_done(): `ready`.
   void load_issued(std::uint32_t slot, const TimedInst& inst) { scoreboard_.set_out(slot, inst); }
   void load_done(std::uint32_t slot, const TimedInst& inst, Cycle ready) {
     scoreboard_.set(slot, inst, ready, true);
   }
-  /// The load/store unit has begun a memory instruction of the warp, or there was nothing to do: it leaves
-  /// its collector.
+  /// The load/store unit has started a memory instruction of the warp, or there was nothing to do. The
+  /// instruction leaves its collector.
   void memory_begun(std::uint32_t slot, Cycle now) {
     if (!collectors_wait_) return;
     const std::uint32_t index = slot % count_;
@@ -179,7 +179,7 @@ class IssueStage {
     for (std::uint32_t s = 0; s < count_; ++s)
       if (schedulers_[s].ready_unit[static_cast<std::size_t>(isa::Unit::Memory)] != 0) look_again(s, now);
   }
-  /// An application is below the memory scheme's limit again, or other warps may issue loads.
+  /// An application is below the memory scheme's limit again, or other warps may now issue loads.
   void below_limit(Cycle now) {
     for (std::uint32_t s = 0; s < count_; ++s)
       if (holds_all_ || memory_.ready(s).any != 0) look_again(s, now);
@@ -187,7 +187,7 @@ class IssueStage {
 
   // --- probes -----------------------------------------------------------------------------------------
   [[nodiscard]] std::uint32_t schedulers() const { return count_; }
-  /// Of a scheduler's warp.
+  /// Warp slot of a scheduler's warp.
   [[nodiscard]] std::uint32_t slot_of(std::uint32_t scheduler, std::uint32_t local) const {
     return local * count_ + scheduler;
   }
@@ -196,41 +196,42 @@ class IssueStage {
     for (Scheduler& scheduler : schedulers_) scheduler.settle(until);
     if (ledger_ != nullptr) ledger_->settle(until);
   }
-  /// Up to `now`.
+  /// Counters up to `now`.
   [[nodiscard]] arch::SchedulerCounters counters(Cycle now) const;
-  /// First slot that the instruction reads or writes with a load out, or -1.
+  /// First scoreboard slot that the instruction reads or writes and for which a load is in flight; -1: none.
   [[nodiscard]] int slot_out(std::uint32_t slot, const TimedInst& inst) const {
     return scoreboard_.slot_out(slot, inst);
   }
-  /// A load of the warp is out.
+  /// True if a load of the warp is in flight.
   [[nodiscard]] bool any_out(std::uint32_t slot) const { return scoreboard_.any_out(slot); }
-  /// Calls each(warp) for those that nothing but their turn and their unit keeps from issuing.
+  /// Calls each(warp) for the warps that wait only for their turn and their unit.
   template <typename Each>
   void ready_warps(Each&& each) const {
     for (std::uint32_t s = 0; s < count_; ++s)
       for (WarpMask idle = schedulers_[s].ready() & schedulers_[s].allowed; idle != 0; idle &= idle - 1)
         each(table_.warp(slot_of(s, static_cast<std::uint32_t>(std::countr_zero(idle)))));
   }
-  /// No scheduler has a warp.
+  /// True if no scheduler has a warp.
   [[nodiscard]] bool drained() const;
-  /// For a view (sm_view.cpp): counts what warps do in the cycles [from, until), in which nothing issues but
-  /// perhaps in a single one. `room`: the load/store unit takes instructions; without those of `hidden`.
+  /// For a view (sm_view.cpp): counts the states of warps in the cycles [from, until). An instruction issues
+  /// in these cycles only if there is a single cycle. `room`: the load/store unit takes instructions. Warps
+  /// in `hidden` do not count.
   struct Seen {
-    bool ready = false;     // some warp needs but its unit or its turn
-    bool waits = false;     // some runs that is not ready
-    Cycle owned_until = 0;  // a scheduler that has issued owns its slot
+    bool ready = false;     // some warp waits only for its unit or its turn
+    bool waits = false;     // some warp runs that is not ready
+    Cycle owned_until = 0;  // a scheduler that has issued owns its slot until then
   };
   Seen count_states(arch::SmViewCounters& to, Cycle from, Cycle until, bool room, const Masks& hidden);
-  /// The result of the instruction that has issued last from this slot, not a memory instruction.
+  /// When the result of the last instruction of this slot is available. Not for memory instructions.
   [[nodiscard]] Cycle result_at(std::uint32_t slot, const TimedInst& inst) const {
     return scoreboard_.result(slot, inst);
   }
 
-  // --- the host's cache: in this order ------------------------------------------------------------------
+  // --- prefetches, called in this order ----------------------------------------------------------------
   [[gnu::always_inline]] void prefetch() const;
   [[gnu::always_inline]] void prefetch_schedulers(Cycle begin) const;
-  /// What the warps touch that issue soon: those that wake before `until`, and of the ready ones about as
-  /// many as issued in the last window. Which these are.
+  /// Prefetches what the warps touch that will issue soon: warps that wake before `until`, and about as many
+  /// ready warps as issued in the last window. Returns these warps.
   Masks prefetch_warps(Cycle begin, Cycle until, bool memory_has_room, arch::WarpScheduler which);
   [[gnu::always_inline]] void prefetch_records(const Masks& masks) const;
   [[gnu::always_inline]] void prefetch_scoreboard(std::uint32_t slot) const { scoreboard_.prefetch(slot); }
@@ -245,8 +246,7 @@ class IssueStage {
   void set_wait(Warp& warp, Wait wait);
   [[nodiscard]] std::uint32_t book_waiting(Scheduler& scheduler, std::uint32_t index, std::uint32_t local,
                                            const TimedInst& inst, Cycle now);
-  /// Cycle from which an instruction for this kind of unit may issue, as far as units and collectors are
-  /// concerned.
+  /// Cycle from which an instruction for this kind of unit may issue, considering units and collectors.
   [[nodiscard]] Cycle free_at(const Scheduler& scheduler, const UnitArray& units_free, Cycle collected,
                               isa::Unit unit) const {
     const Cycle free = units_free[static_cast<std::size_t>(unit)];
@@ -282,7 +282,7 @@ class IssueStage {
   template <typename Order>
   [[nodiscard]] std::uint32_t pick(const Scheduler& scheduler, std::uint32_t index,
                                    WarpMask candidates) const;
-  /// Of a scheduler's warp, from its next instruction; of one whose records have not come: the most there is.
+  /// Phase distance of a scheduler's warp from its next instruction; the maximum for a warp without records.
   [[nodiscard]] std::uint32_t phase_distance(std::uint32_t scheduler, std::uint32_t local) const {
     const Warp& warp = table_.warp(slot_of(scheduler, local));
     return warp.starved ? phase_distance_most_ : phase_distances_[warp.kernel][warp.next->pc];
@@ -291,7 +291,7 @@ class IssueStage {
   [[nodiscard]] std::uint32_t arbitrate(const Scheduler& scheduler, std::uint32_t index, WarpMask choice,
                                         Cycle now, std::uint32_t later, const Pipes& pipes);
   [[nodiscard]] Reason why_none_is_ready(const Scheduler& scheduler, WarpMask among) const;
-  /// Of the scheduler's warps, those held back by a limit of the memory scheme.
+  /// Warps of the scheduler that a limit of the memory scheme holds back.
   [[nodiscard]] WarpMask limited(const Scheduler& scheduler, std::uint32_t index) {
     if (!looks_at_memory()) return 0;
     look_at_memory(scheduler, index);
@@ -304,7 +304,7 @@ class IssueStage {
     return kBeside == Beside::Ledger || ledger_ != nullptr;
   }
   [[nodiscard]] bool looks_at_memory() const { return memory_concerned_ || held_loads_ != nullptr; }
-  /// Finds out which of its ready warps are about to issue a memory instruction.
+  /// Finds the ready warps whose next instruction is a memory instruction.
   void look_at_memory(const Scheduler& scheduler, std::uint32_t index);
 
   [[nodiscard]] AppId taken_by(const Scheduler& scheduler, std::uint32_t index, AppId app, WarpMask unserved,
@@ -312,29 +312,31 @@ class IssueStage {
   template <typename QueueUser>
   [[nodiscard]] std::uint64_t* spent_by(const Scheduler& scheduler, std::uint32_t index, AppId app,
                                         WarpMask mine, WarpMask ready, const QueueUser& queue_user);
-  /// For the ledger: what applications' warps do from now on, of which `ready` only wait for their unit.
+  /// For the ledger: states of the applications' warps from now on. Warps in `ready`
+  /// wait only for their unit.
   template <typename Pipes>
   void note_rest(const Scheduler& scheduler, std::uint32_t index, WarpMask ready, const Pipes& pipes);
-  /// For the ledger: what they do while this warp takes this turn and a unit; `ready` only wait for both, and
-  /// `choice` for their turn alone.
+  /// For the ledger: states of the applications' warps while this warp uses the turn and a unit. Warps in
+  /// `ready` wait only for turn and unit, those in `choice` only for their turn.
   template <typename Pipes>
   void note_issue(const Scheduler& scheduler, std::uint32_t index, std::uint32_t local, WarpMask ready,
                   WarpMask choice, const Pipes& pipes);
 
   static constexpr unsigned kUsualUnits = isa::kUnits - 1;
   static_assert(static_cast<unsigned>(isa::Unit::Uniform) == kUsualUnits);
-  std::uint32_t count_;     // of schedulers
+  std::uint32_t count_;     // number of schedulers
   std::uint32_t interval_;  // issue_interval: core cycles for which a scheduler that has issued owns its slot
   std::uint32_t ready_queue_;
   std::uint32_t width_;  // issue_width
   bool to_other_units_;
-  bool uniform_;                       // there are units of this kind; else nobody waits for one
+  bool uniform_;                       // there are uniform units; otherwise no warp waits for one
   bool collectors_wait_;               // config.sm.collectors_wait
-  std::uint32_t due_ = 0;              // in this cycle: schedulers, as bits
-  std::uint32_t first_scheduler_ = 0;  // chooses first, when a place in the load/store unit is scarce
+  std::uint32_t due_ = 0;              // mask of the schedulers that are due in this cycle
+  std::uint32_t first_scheduler_ = 0;  // scheduler that chooses first, when places in the
+                                       // load/store unit are scarce
   bool memory_concerned_ = false;
-  std::array<Cycle, kMaxSchedulers> next_try_;  // by scheduler: nothing changes for it before
-  Cycle next_try_of_all_ = kNever;              // the earliest of these
+  std::array<Cycle, kMaxSchedulers> next_try_;  // by scheduler: nothing changes for it before this cycle
+  Cycle next_try_of_all_ = kNever;              // minimum of next_try_
   std::array<HotKernel, arch::kMaxKernelSlots> kernels_{};
   std::array<const std::uint16_t*, arch::kMaxKernelSlots> phase_distances_{};  // by kernel and pc
   HugePageVector<Scheduler> schedulers_;
@@ -347,11 +349,11 @@ class IssueStage {
   bool scheme_on_ = false;
   SmLedger* ledger_ = nullptr;
   const LostLocality::Masks* held_loads_ = nullptr;
-  bool holds_all_ = false;             // these wait with everything, not with loads alone
-  bool limits_schedulers_;             // a limit of warps is each scheduler's
-  std::uint32_t phase_distance_most_;  // of a warp whose records have not come
-  WarpMask ready_now_ = 0;             // of the last candidates()
-  Cycle memory_contended_ = kNever;    // several applications had memory instructions to offer in this cycle
+  bool holds_all_ = false;             // warps in held_loads_ may issue nothing, not only no loads
+  bool limits_schedulers_;             // warp limits apply to each scheduler
+  std::uint32_t phase_distance_most_;  // phase distance of a warp without records
+  WarpMask ready_now_ = 0;             // result of may_issue_now() in the last candidates()
+  Cycle memory_contended_ = kNever;    // cycle in which several applications offered memory instructions
 };
 
 inline void IssueStage::prefetch() const {
@@ -371,7 +373,7 @@ inline void IssueStage::prefetch_records(const Masks& masks) const {
       const Warp& warp = table_.warp(slot_of(s, static_cast<std::uint32_t>(std::countr_zero(mask))));
       if ((accesses & mask & -mask) != 0) __builtin_prefetch(warp.mem_next);
       __builtin_prefetch(warp.next);
-      // Looked at when the first has issued.
+      // Used when the first record has issued.
       if (warp.next != nullptr) __builtin_prefetch(warp.next + 1);
     }
   }

@@ -40,13 +40,13 @@ inline std::uint32_t L1::set_of(std::uint64_t line) const {
     return static_cast<std::uint32_t>(power_of_two_ ? line & (sets_ - 1) : line % sets_);
   if (sets_ == 1) return 0;
   if (index_ == arch::L1Index::Fermi) {
-    // Address bits 7 to 11 by exclusive or with 13, 14, 15, 17 and 19, which 32 sets need; more sets take
-    // bits from 12 on, too. Nugteren et al., A Detailed GPU Cache Model Based on Reuse Distance Theory, HPCA
+    // Xors address bits 7 to 11 with bits 13, 14, 15, 17 and 19, for 32 sets. More sets also use bits
+    // from 12 on. Nugteren et al., A Detailed GPU Cache Model Based on Reuse Distance Theory, HPCA
     // 2014; as in GPGPU-Sim 3.2.2.
     const std::uint64_t upper = (line >> 6 & 7) | (line >> 7 & 8) | (line >> 8 & 16);
     return static_cast<std::uint32_t>((line ^ upper) & (sets_ - 1));
   }
-  // Folds the bits above the index onto it, so that power-of-two strides spread over the sets.
+  // Folds the bits above the index onto it, so that power-of-two strides are spread over the sets.
   const auto bits = static_cast<unsigned>(std::bit_width(sets_ - 1));
   std::uint64_t folded = line;
   for (std::uint64_t rest = line >> bits; rest != 0; rest >>= bits) folded ^= rest & ((1ULL << bits) - 1);
@@ -71,7 +71,7 @@ inline std::uint32_t L1::find(std::uint64_t line) const {
   return kNil;
 }
 
-/// The caller fills in way or MSHR at once: they tell that the place is taken.
+/// Takes a place for a line. The caller must set way or MSHR at once: they mark the place as taken.
 inline std::uint32_t L1::take_place(std::uint64_t line) {
   std::uint32_t at = home(line);
   while (true) {
@@ -155,7 +155,7 @@ std::uint16_t L1::victim_beside_kept(const Set& set) {
     return index;
   };
   const std::uint16_t read = oldest(set.read.oldest);
-  // Few are kept in all, and yet this set may have no other.
+  // In total, few lines are kept, yet this set may have no other line.
   if (read != kNone && kept_ * 100 < std::uint64_t{sets_} * ways_ * kept_percent_) return read;
   const std::uint16_t written = oldest(set.written.oldest);
   if (read == kNone || written == kNone) return read == kNone ? written : read;
@@ -183,7 +183,7 @@ AppId L1::other_holder(const Set& set, AppId app) const {
 inline bool L1::make_room(Set& set, AppId app) {
   if (divides_ways_) [[unlikely]]
     return make_room_in_share(set, app);
-  // The set may be over its size after resize(): then more than one line goes.
+  // After resize(), the set may have too many lines. Then more than one line is evicted.
   if (set.reserved >= ways_) return false;
   if (keeps_written_) [[unlikely]] {
     while (set.lines >= ways_) displace(victim_beside_kept(set), set, app);
@@ -224,8 +224,8 @@ void L1::divide_ways(const std::array<std::uint32_t, kMaxApps>& granted) {
     owner_.resize(lines_.size(), 0);
   }
   divides_ways_ = true;
-  keeps_written_ = false;  // shares decide who goes
-  // Who is no sharer any more may still get data that it asked for.
+  keeps_written_ = false;  // shares decide which lines are evicted
+  // An application that is no longer a sharer may still get data that it has requested.
   for (std::size_t app = 0; app < kMaxApps; ++app) granted_[app] = std::max(granted[app], 1U);
 }
 
@@ -265,7 +265,7 @@ std::uint16_t L1::victim(const Set& set, AppId app) {
   return own < granted_[app] && oldest_other != kNone ? oldest_other : oldest_own;
 }
 
-/// The set is not over its size, but after resize().
+/// The set has too many lines only after resize().
 bool L1::lacks_way(Set& set, AppId app) {
   shrink(set, ways_);
   return set.lines >= ways_ && (set.lines > ways_ || victim(set, app) == kNone);
@@ -296,13 +296,13 @@ L1Access L1::load(std::uint64_t line, std::uint8_t sectors, bool queue_room, App
     if (mshr_at(place) != kNone) access.mshr = mshr_at(place);
   }
   if (access.mshr != kNil && mshrs_[access.mshr].stale) {
-    // Flushed data is on its way; a later load may not use it and waits behind it like a full entry.
+    // Flushed data is on its way. A later load must not use it, and waits as if the entry were full.
     access.result = L1Result::FailMerge;
     return access;
   }
   access.pending = access.missing & requested;
   access.request = static_cast<std::uint8_t>(access.missing & ~requested);
-  Set* set = nullptr;  // where the line needs a place
+  Set* set = nullptr;  // set in which the line needs a place
   if (on_miss_ && way == kNone) {
     set = &sets_of_lines_[set_of(line)];
     if (set->reserved >= ways_ || (divides_ways_ && lacks_way(*set, app))) {
@@ -378,12 +378,12 @@ std::uint8_t L1::write(std::uint64_t line, std::uint8_t sectors, bool whole, App
   loader_ = {};
   Set& set = sets_of_lines_[set_of(line)];
   if (place == kNil) {
-    // Where every line is reserved, the store goes to L2 without one.
+    // If all lines are reserved, the store goes to L2 without allocating a line.
     if (!make_room(set, app)) return 0;
     place = take_place(line);
     insert(line, place, set, app);
   } else if (way_at(place) == kNone) {
-    return 0;  // its data is on its way, and it has no line before that comes
+    return 0;  // the data is on its way, and the line is allocated only when it arrives
   }
   Mask& mask = mask_at(place);
   if (whole && (sectored_ || sectors == 0xf))
@@ -415,7 +415,7 @@ void L1::arrive(const Mshr& entry, std::uint8_t sectors) {
   }
   if (way == kNone) {
     Set& set = sets_of_lines_[set_of(entry.line)];
-    if (!make_room(set, entry.app)) return;  // never: nothing is reserved on-fill
+    if (!make_room(set, entry.app)) return;  // never fails: with on-fill allocation, no line is reserved
     way = insert(entry.line, entry.place, set, entry.app);
   } else {
     touch(way);

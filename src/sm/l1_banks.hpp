@@ -1,4 +1,4 @@
-// Banks of the L1 data array: how many bytes it reads or writes in a cycle.
+// Banks of the L1 data array: the bytes that it reads or writes per cycle.
 #pragma once
 
 #include <algorithm>
@@ -11,9 +11,9 @@
 
 namespace gpumux::sm {
 
-/// A line lies in pieces of bank_bytes, and pieces that follow one another in different banks. A bank reads
-/// or writes one piece per cycle. An access takes its pieces in order of their addresses, each as soon as its
-/// bank is free, and begins when the first is.
+/// A line consists of pieces of bank_bytes, and consecutive pieces are in different banks. A bank reads or
+/// writes one piece per cycle. An access takes its pieces in order of address, each as soon as its bank is
+/// free. It can start when the bank of its first piece is free.
 class L1Banks {
  public:
   static constexpr std::uint32_t kMaxBanks = 32;
@@ -22,12 +22,12 @@ class L1Banks {
         power_of_two_(std::has_single_bit(config.banks)),
         sectors_per_piece_shift_(static_cast<unsigned>(std::countr_zero(config.bank_bytes / kSectorBytes))) {}
 
-  /// Whether an access to these sectors (bits, not none) of a line can begin at `now`.
+  /// True if an access to these sectors (mask, not 0) of a line can start at `now`.
   [[nodiscard]] bool free(std::uint64_t line, std::uint8_t sectors, Cycle now) const {
     const auto first = static_cast<unsigned>(std::countr_zero(sectors));
     return free_[bank(line, first >> sectors_per_piece_shift_)] <= now;
   }
-  /// The cycle in which an access that begins at `now` has its last piece.
+  /// Cycle in which an access that starts at `now` gets its last piece.
   [[nodiscard]] Cycle last(std::uint64_t line, std::uint8_t sectors, Cycle now) const {
     if (sectors_per_piece_shift_ == kLineShift) return now;
     Cycle last = now;
@@ -39,7 +39,7 @@ class L1Banks {
     }
     return last;
   }
-  /// Takes the banks of such an access, which is last().
+  /// Takes the banks for such an access. Returns last().
   Cycle take(std::uint64_t line, std::uint8_t sectors, Cycle now) {
     Cycle last = now;
     for (unsigned left = pieces(sectors); left != 0; left &= left - 1) {

@@ -1,5 +1,6 @@
-// What a memory scheme grants each application of L1: ways of a set, MSHRs, entries of the miss queue.
-// Source: dai18 section 3.1 (ways by utility, after Qureshi and Patt; MSHRs and the miss queue evenly).
+// The share of L1 that a memory scheme grants each application: ways of a set, MSHRs, entries
+// of the miss queue. Source: dai18 section 3.1 (ways by utility, after Qureshi and Patt; MSHRs
+// and the miss queue evenly).
 #pragma once
 
 #include <algorithm>
@@ -18,7 +19,7 @@ namespace gpumux::sm {
 
 class L1Shares {
  public:
-  /// From now on the scheme's; before the first access.
+  /// Applies a memory scheme. Must be called before the first access.
   void begin(const arch::MemoryScheme& scheme, L1& l1) {
     divides_ways_ = scheme.divides_ways;
     limits_ways_ = scheme.ways_on_demand && !scheme.divides_ways;
@@ -26,7 +27,8 @@ class L1Shares {
     divides_misses_ = scheme.divides_misses;
     ways_.begin(l1.sets(), l1.max_ways(), scheme.divides_ways ? scheme.ways_interval : 0);
   }
-  /// At most so many ways of a full set; 0: all. False: they are not limited by this.
+  /// Limits the application's ways of a full set; 0: no limit. Returns false if ways are not limited this
+  /// way.
   bool limit_ways(AppId app, std::uint32_t ways, L1& l1) {
     if (!limits_ways_) return false;
     granted_[app] = ways;
@@ -35,8 +37,8 @@ class L1Shares {
   }
   [[nodiscard]] bool divides() const { return divides_ways_ || divides_misses_; }
   [[nodiscard]] bool divides_ways() const { return divides_ways_; }
-  /// Among these applications (bits), or as L1's size has changed.
-  /// `queue`: places of the miss queue.
+  /// Divides L1 among these applications (mask), or again after L1's size has changed. `queue`:
+  /// entries of the miss queue.
   void divide(std::uint32_t apps, L1& l1, const arch::L1Config& config, std::uint32_t queue) {
     if (divides_ways_) {
       granted_ = ways_.share(apps, l1.ways());
@@ -48,20 +50,19 @@ class L1Shares {
       queue_each_ = std::max(1U, queue / count);
     }
   }
-  /// From this cycle on the ways are to be divided anew; kNever: they are not divided.
+  /// Cycle from which the ways must be divided again; kNever: they are not divided.
   [[nodiscard]] Cycle next() const { return ways_.next(); }
-  /// By what was counted. Nothing is while nobody comes to L1, so what went by is made up for at the next
-  /// access.
+  /// Divides the ways again, by what was counted. Nothing is counted while there are no accesses, so missed
+  /// intervals are made up for at the next access.
   void divide_anew(Cycle now, L1& l1) {
     granted_ = ways_.update(now, l1.ways());
     l1.divide_ways(granted_);
   }
-  /// Ways of a set; 0 while they are not divided.
+  /// Ways of a set; 0 while ways are not divided.
   [[nodiscard]] std::uint32_t ways_of(AppId app) const { return granted_[app]; }
 
-  // --- what is counted to divide ways -----------------------------------------------------------------
-  /// L1 has taken an access of an instruction with these isa::InstFlags; `bypasses`: a load that L1 has not
-  /// seen.
+  // --- counts for the division of ways -----------------------------------------------------------------
+  /// L1 has taken an access of an instruction with these isa::InstFlags. `bypasses`: a load that skips L1.
   void accessed(AppId app, unsigned flags, std::uint64_t line, bool bypasses, const L1& l1) {
     using isa::InstFlag;
     const std::uint32_t set = l1.set_index(line);
@@ -78,12 +79,12 @@ class L1Shares {
 
   // --- the miss queue -----------------------------------------------------------------------------------
   [[nodiscard]] bool may_queue(AppId app) const { return queue_each_ == 0 || queued_[app] < queue_each_; }
-  /// A request of the application has come into the queue,
+  /// A request of the application has entered the miss queue.
   void queued(AppId app) {
     if (queue_each_ != 0) [[unlikely]]
       ++queued_[app];
   }
-  /// and has left it. True: another may come that could not before.
+  /// A request has left the miss queue. Returns true if another one may enter that could not before.
   bool sent(const Request& request) {
     if (queue_each_ == 0 || request.purpose > Purpose::TextureFill) [[likely]]
       return false;
@@ -99,7 +100,7 @@ class L1Shares {
   bool divides_ways_ = false;
   bool limits_ways_ = false;
   bool divides_misses_ = false;
-  std::array<std::uint32_t, kMaxApps> queued_{};   // while they are divided
+  std::array<std::uint32_t, kMaxApps> queued_{};   // entries in use, while misses are divided
   std::array<std::uint32_t, kMaxApps> granted_{};  // ways
   WayPartition ways_;
 };

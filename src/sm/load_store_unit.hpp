@@ -1,6 +1,6 @@
-// The load/store unit of an SM: memory instructions from their issue until their last data are there, in
-// order, one at a time; the L1, constant and texture caches; and, in front of the network, the miss queue and
-// the ports, through which instruction misses pass, too.
+// The load/store unit of an SM. It handles memory instructions in order, one at a time, from issue until
+// their last data has arrived. It has the L1, constant and texture caches and, in front of the network, the
+// miss queue and the ports, which instruction misses also use.
 #pragma once
 
 #include <algorithm>
@@ -25,24 +25,23 @@
 
 namespace gpumux::sm {
 
-/// Its work is in lsu.hpp, which those include who instantiate it. The Listener is told what concerns the
-/// rest of the SM, when it happens:
+/// The load/store unit of an SM. Its functions are defined in lsu.hpp, which code that instantiates it
+/// includes. The Listener is told what concerns the rest of the SM, when it happens:
 ///
-///   performed(op, ready, now)   the data of an instruction, or the acknowledgement of all its stores, are
-///   there at
-///                               `ready` (>= now); the record is gone after this
-///   room(slot, now)             an instruction of this warp is at the head now, and the memory queue has one
-///                               more place
-///   fetched(request, now)       the line of an instruction miss has arrived whole
-///   accessed(op, last, now)     only with a memory scheme: an access was taken, `last`: of the instruction;
-///   failed(app, cycles)         the one at the head could not be taken for so many cycles
-///   prefetch_warp(slot), prefetch_records(slot)   what the end of an instruction of this warp touches is
-///   fetched
-///                               into the host's cache, and then what is behind it; nothing need happen
+///   performed(op, ready, now)   the data of an instruction, or the acknowledgement of all its stores, is
+///                               available at `ready` (>= now); the record is released after this call
+///   room(slot, now)             an instruction of this warp has reached the head, and the memory queue has
+///                               one more place
+///   fetched(request, now)       the line of an instruction miss has arrived completely
+///   accessed(op, last, now)     only with a memory scheme: an access was taken; `last`: of the instruction
+///   failed(app, cycles)         only with a memory scheme: the access at the head could not be taken for
+///                               `cycles` cycles
+///   prefetch_warp(slot), prefetch_records(slot)   prefetch what the end of an instruction of this warp
+///                               accesses, in two steps; may do nothing
 template <typename Listener>
 class LoadStoreUnit {
  public:
-  /// All have to outlive the unit. `counters`: by kernel slot, arch::kMaxKernelSlots.
+  /// All references must outlive the unit. `counters`: by kernel slot, arch::kMaxKernelSlots of them.
   LoadStoreUnit(const arch::MachineConfig& config, SmId id, const noc::PartitionMap& map,
                 arch::SmMailbox& mailbox, arch::KernelCounters* counters, Listener& listener)
       : config_(config),
@@ -60,12 +59,12 @@ class LoadStoreUnit {
   LoadStoreUnit(const LoadStoreUnit&) = delete;
   LoadStoreUnit& operator=(const LoadStoreUnit&) = delete;
 
-  /// CCWS: what warps lose of L1. Before the first access.
+  /// CCWS: records the lines that warps lose in L1. Must be called before the first access.
   void keep_locality(LostLocality* locality) {
     locality_ = locality;
     l1_.keep_locality(locality);
   }
-  /// Takes down who waits for whom, from before the first access on.
+  /// Records waits in the ledger. Must be called before the first access.
   void keep_ledger(SmLedger* ledger) {
     ledger_ = ledger;
     l1_.keep_ledger(&ledger->l1);
@@ -73,115 +72,117 @@ class LoadStoreUnit {
   }
 
   // --- issue --------------------------------------------------------------------------------------
-  /// The memory queue has a place (of config.sm.memory_queue),
+  /// True if the memory queue has a place (of config.sm.memory_queue).
   [[nodiscard]] bool has_room() const { return queue_.size() < queue_places_; }
-  /// and fewer than config.sm.memory_issue_width memory instructions were issued in this cycle.
+  /// True if, in addition, fewer than config.sm.memory_issue_width memory instructions
+  /// were issued in this cycle.
   [[nodiscard]] bool accepts(Cycle now) const {
     const bool spent = issue_cycle_ == now && issues_ >= issue_width_;
     return has_room() && !spent;
   }
-  /// The warp has issued a memory instruction that accesses something; `words`: its transactions. It comes to
-  /// the head `delay` + config.sm.operand_latency (1 at least) cycles after `now` at the earliest.
+  /// The warp has issued a memory instruction that accesses something; `words`: its transactions.
+  /// The instruction reaches the head `delay` + config.sm.operand_latency (at least 1) cycles
+  /// after `now` at the earliest.
   MemoryOp& issue(const Warp& warp, std::uint32_t slot, AppId app, const TimedInst& inst,
                   const workload::ExecRecord& record, workload::MemHeader header, const std::uint64_t* words,
                   Cycle now, std::uint32_t delay);
-  /// Requests an instruction cache line by its 128-byte line and sectors; it leaves after `at` at the
-  /// earliest.
+  /// Requests an instruction cache line, given by its 128-byte line and sectors. The request leaves after
+  /// cycle `at` at the earliest.
   void fetch(std::uint64_t line, std::uint8_t sectors, arch::KernelSlot kernel, AppId app, Cycle at) {
     network_.queue_side(network_.make(line, Purpose::Instruction, kernel, app, kNil, sectors, at));
     ++outstanding_[kernel];
   }
 
-  /// Sends `lines` of a block's context to memory, or asks for them; they leave after `now`, before misses.
-  /// Listener::context_moved(move) is called for each that has come there or here.
+  /// Sends `lines` of a block's context to memory, or requests them. The packets leave after `now`, before
+  /// misses. Calls Listener::context_moved(move) for each line that has arrived there or here.
   void move_context(bool save, std::uint64_t first_line, std::uint32_t lines, arch::KernelSlot kernel,
                     AppId app, std::uint32_t move, Cycle now);
 
   // --- time: call what is due in a cycle, in this order ----------------------------------------------
-  /// Replies and credits that have come by `begin`, from which on the unit is run.
+  /// Takes replies and credits that have arrived by `begin`, the start of the run.
   void take(Cycle begin, Cycle credits_known) { network_.take(begin, credits_known); }
-  /// Next cycle with work, or one that has passed; kNever: none unless something happens.
+  /// Next cycle with work, which may have passed; kNever: no work unless something happens.
   [[nodiscard]] Cycle next_reply() const { return network_.next_reply(); }
   [[nodiscard]] Cycle next_send() const { return network_.next_send(); }
   [[nodiscard]] Cycle next_access() const { return next_; }
-  /// The reply of next_reply().
+  /// Takes the reply of next_reply().
   void reply(Cycle now);
-  /// Packets that may leave.
+  /// Sends packets that may leave.
   void send(Cycle now);
-  /// Accesses of the instruction at the head: one in shared or constant memory, or of the texture cache; or
-  /// of L1 as many as find their banks free.
+  /// Performs accesses of the instruction at the head: one in shared or constant memory or in the texture
+  /// cache, or as many in L1 as find their banks free.
   void access(Cycle now);
-  /// From this cycle on, a packet waits for credits that may be there without being known yet.
+  /// Cycle from which a packet waits for credits that may have arrived without being known.
   [[nodiscard]] Cycle blind_from() const { return network_.blind_from(); }
-  /// Counts the cycles before `until` for which the unit has stalled.
+  /// Counts stall cycles of the unit before `until`.
   void settle(Cycle until) {
     if (stall_ != Stall::None && until > stall_since_) count_stall(until);
   }
 
   // --- L1 ------------------------------------------------------------------------------------------
   [[nodiscard]] const L1& l1() const { return l1_; }
-  /// A memory scheme, or none; while nothing is in flight.
+  /// Sets a memory scheme, or none. Nothing must be in flight.
   void set_scheme(const arch::MemoryScheme& scheme) {
     GPUMUX_CHECK(ops_.in_use() == 0);
     controlled_ = scheme.on();
     shares_.begin(scheme, l1_);
   }
-  /// Divides what the scheme divides of L1 among these applications (bits).
+  /// Divides the parts of L1 that the scheme divides among these applications (mask).
   void share(std::uint32_t apps, Cycle now) {
     if (!shares_.divides()) return;
     shares_.divide(apps, l1_, config_.l1, network_.miss_places());
-    retry(now);  // its head may have more now
+    retry(now);  // the head may have more room now
   }
-  /// See arch::SmControl.
+  /// See arch::SmControl::set_l1_ways.
   void limit_ways(AppId app, std::uint32_t ways, Cycle now) {
-    if (shares_.limit_ways(app, ways, l1_)) retry(now);  // its head may have more now
+    if (shares_.limit_ways(app, ways, l1_)) retry(now);  // the head may have more room now
   }
-  /// Ways of a set that an application is granted; 0 while they are not divided.
+  /// Ways of a set granted to an application; 0 while they are not divided.
   [[nodiscard]] std::uint32_t ways_of(AppId app) const { return shares_.ways_of(app); }
-  /// L1 has so many bytes from now on (unified L1 and shared memory); `apps`: as for share().
+  /// Sets the bytes of L1 (unified L1 and shared memory). `apps`: as for share().
   void resize_l1(std::uint32_t bytes, std::uint32_t apps, Cycle now) {
     if (bytes == l1_.bytes()) return;
     l1_.resize(bytes);
     share(apps, now);
-    retry(now);  // it may have grown
+    retry(now);  // L1 may have grown
   }
   void flush_l1(Cycle now) {
     l1_.flush();
     if (!shares_.divides_ways()) return;
     shares_.flushed();
-    retry(now);  // where a share was all reserved, others' lines have left room
+    retry(now);  // if a share was completely reserved, lines of other applications have left room
   }
 
   // --- probes ----------------------------------------------------------------------------------------
-  /// Memory instructions and fetches of a kernel that are not performed.
+  /// Memory instructions and fetches of a kernel that have not been performed.
   [[nodiscard]] std::uint32_t outstanding(arch::KernelSlot kernel) const { return outstanding_[kernel]; }
-  /// When an access that the end of a block of the kernel waits for last went beyond L1; 0: never.
+  /// Last cycle in which an access that the end of a block of the kernel waits for missed in L1; 0: never.
   [[nodiscard]] Cycle last_miss(arch::KernelSlot kernel) const { return last_miss_[kernel]; }
-  /// Another kernel has the slot.
+  /// Assigns the slot to another kernel.
   void begin(arch::KernelSlot kernel) { last_miss_[kernel] = 0; }
-  /// Packets sent and replies taken so far.
+  /// Number of packets sent and replies taken so far.
   [[nodiscard]] std::uint64_t progress() const { return progress_; }
   [[nodiscard]] const NetworkInterface& network() const { return network_; }
-  /// The instruction at the head (nullptr: none), how many of its transactions were taken, and what the next
-  /// one waits for.
+  /// The instruction at the head (nullptr: none), the number of its transactions taken, and what the
+  /// next transaction waits for.
   [[nodiscard]] const MemoryOp* head() const { return current_ == kNil ? nullptr : &ops_[current_]; }
   [[nodiscard]] std::uint32_t taken() const { return done_; }
   [[nodiscard]] Stall stalled_by() const { return stall_; }
-  /// Whose it is, or, while there is none, the next one, which there is.
+  /// Application of the instruction at the head or, if there is none, of the next one, which must exist.
   [[nodiscard]] AppId head_app() const { return ops_[current_ == kNil ? queue_.at(0) : current_].app; }
-  /// Instructions behind it.
+  /// Number of instructions behind the head.
   [[nodiscard]] std::size_t queued() const { return queue_.size(); }
-  /// What is kept although nothing is in flight, in words; nullptr: nothing.
+  /// Description of a resource that is held although nothing is in flight; nullptr: none.
   [[nodiscard]] const char* leaked() const;
 
   // --- the host's cache ------------------------------------------------------------------------------
-  /// What each run touches of this object,
+  /// Prefetches what each run touches of this object.
   [[gnu::always_inline]] void prefetch() const;
-  /// what it points to,
+  /// Prefetches what the object's members point to.
   [[gnu::always_inline]] void prefetch_queues(std::size_t messages) const;
-  /// what the head's `transactions` and the replies that have come touch of L1,
+  /// Prefetches what the head's transactions, and the replies that have arrived, access in L1.
   [[gnu::always_inline]] void prefetch_l1(std::size_t transactions, std::size_t messages) const;
-  /// and what that leads to: who waits, and which lines go.
+  /// Prefetches the waiters of these replies and the lines to be evicted. Call after prefetch_l1().
   [[gnu::always_inline]] void prefetch_waiters(std::size_t messages) const;
 
  private:
@@ -206,7 +207,7 @@ class LoadStoreUnit {
     network_.queue_miss(request);
   }
   void next_op(Cycle now);
-  // `last`: cycle in which the access takes the last of its banks.
+  // `last`: cycle in which the access uses its last bank.
   [[nodiscard]] bool access_line(std::uint32_t op, workload::Transaction transaction, Cycle now, Cycle last);
   [[nodiscard]] bool load_line(std::uint32_t op, workload::Transaction transaction, Cycle now, Cycle last);
   void access_constant(std::uint32_t op, Cycle now);
@@ -220,7 +221,7 @@ class LoadStoreUnit {
                                                            : l1_.mshrs_of());
   }
   void count_stall(Cycle now);
-  /// For the ledger: what a store or atomic does to the lines that the application would have alone.
+  /// For the ledger: applies a store or atomic to the lines that the application would have alone.
   void note_write(std::uint64_t line, std::uint8_t sectors, bool atomic, AppId app) {
     const std::uint32_t set = l1_.set_index(line);
     if (atomic || l1_.write_evicts()) {
@@ -229,7 +230,7 @@ class LoadStoreUnit {
       ledger_->l1.use(app, set, line, sectors);
     }
   }
-  /// What the unit waits for may be there.
+  /// Retries the stalled access, because the resource that it waits for may be free.
   void retry(Cycle now) {
     if (stall_ != Stall::None) next_ = std::min(next_, now);
   }
@@ -248,22 +249,22 @@ class LoadStoreUnit {
   const arch::MachineConfig& config_;
   std::uint32_t queue_places_;
   std::uint32_t issue_width_;
-  std::uint32_t operand_latency_;  // core cycles from issue to here
+  std::uint32_t operand_latency_;  // core cycles from issue to the unit
   bool l1_enabled_;
-  bool controlled_ = false;  // a memory scheme is on
+  bool controlled_ = false;  // true: a memory scheme is on
   Stall stall_ = Stall::None;
   arch::KernelCounters* counters_;
   Listener& listener_;
-  Cycle issue_cycle_ = kNever;  // of the last memory instructions,
-  std::uint32_t issues_ = 0;    // how many
+  Cycle issue_cycle_ = kNever;  // cycle of the last issue
+  std::uint32_t issues_ = 0;    // memory instructions issued in that cycle
 
-  std::uint32_t current_ = kNil;  // at the head
-  std::uint32_t done_ = 0;        // transactions of it that were accepted
-  Cycle busy_until_ = 0;          // the pipe takes the next instruction or transaction
+  std::uint32_t current_ = kNil;  // instruction at the head
+  std::uint32_t done_ = 0;        // transactions of it that were taken
+  Cycle busy_until_ = 0;          // from then on the pipe takes the next instruction or transaction
   Cycle next_ = kNever;           // next cycle with work; kNever: idle or stalled
   Cycle stall_since_ = 0;
   Fifo<std::uint32_t> queue_;  // memory instructions, in order of issue
-  Fifo<std::uint64_t> words_;  // their transactions
+  Fifo<std::uint64_t> words_;  // transactions of these instructions
   Pool<MemoryOp> ops_;
   std::uint64_t progress_ = 0;
   L1 l1_;

@@ -43,7 +43,7 @@ void LostLocality::missed(Loader loader, std::uint64_t line, arch::KernelSlot ke
                           std::uint64_t instructions, Cycle now) {
   const auto first = victims_.begin() + static_cast<std::ptrdiff_t>(set_of(loader.slot, line));
   const auto end = first + config_.victim_ways;
-  if (const auto found = std::find(first, end, line); found != end) {  // it is no victim any more
+  if (const auto found = std::find(first, end, line); found != end) {  // the line is no longer a victim
     std::move(found + 1, end, found);
     *(end - 1) = kNoLine;
   }
@@ -60,7 +60,7 @@ void LostLocality::came(std::uint32_t slot, std::uint32_t generation) {
   lost_score_[slot] = 0;
   const std::size_t ways = std::size_t{sets_} * config_.victim_ways;
   std::fill_n(victims_.begin() + static_cast<std::ptrdiff_t>(slot * ways), ways, kNoLine);
-  // Lines of the warp that had the slot are nobody's.
+  // Lines of the slot's previous warp have no loader any more.
   std::replace(loader_.begin(), loader_.end(), static_cast<std::uint16_t>(slot), kNobody);
 }
 
@@ -80,24 +80,24 @@ void LostLocality::choose(const std::vector<std::uint16_t>& running, Cycle now) 
     ranked_.push_back({score(slot, now), slot, static_cast<std::uint16_t>(ranked_.size())});
     some_lost = some_lost || ranked_.back().score > config_.base_score;
   }
-  if (!some_lost) return;  // the sum is the cutoff
-  // Of equal ones the oldest first.
+  if (!some_lost) return;  // the sum of the scores equals the cutoff
+  // Equal scores: oldest first.
   std::sort(ranked_.begin(), ranked_.end(), [](const Ranked& a, const Ranked& b) {
     return a.score != b.score ? a.score > b.score : a.age < b.age;
   });
   const std::uint64_t cutoff = std::uint64_t{running_} * config_.base_score;
   std::uint64_t sum = ranked_.front().score;
-  std::size_t may = 1;  // whose score is the highest may always
+  std::size_t may = 1;  // the warp with the highest score may always issue
   for (; may < ranked_.size() && sum + ranked_[may].score <= cutoff; ++may) sum += ranked_[may].score;
   for (std::size_t i = may; i < ranked_.size(); ++i)
     held_[ranked_[i].slot % schedulers_] |= WarpMask{1} << (ranked_[i].slot / schedulers_);
   if (may == ranked_.size()) return;
-  // The next one may when so much of the scores of all up to it has gone that its sum fits. Each falls by one
-  // a cycle down to the base.
-  const std::uint64_t room = cutoff - (may + 1) * config_.base_score;  // for what is above the base
+  // The next warp may issue loads when the scores have fallen far enough that the sum up to its own fits.
+  // Each score falls by one per cycle, down to the base.
+  const std::uint64_t room = cutoff - (may + 1) * config_.base_score;  // for the parts above the base
   std::uint64_t above = sum + ranked_[may].score - (may + 1) * config_.base_score;
   std::uint64_t cycles = 0;
-  for (std::size_t i = may + 1; above > room && i-- > 0;) {  // the lowest first
+  for (std::size_t i = may + 1; above > room && i-- > 0;) {  // lowest score first
     const std::uint64_t rest = ranked_[i].score - config_.base_score - cycles;
     const std::uint64_t falling = i + 1;
     const std::uint64_t wanted = (above - room + falling - 1) / falling;
@@ -105,7 +105,7 @@ void LostLocality::choose(const std::vector<std::uint16_t>& running, Cycle now) 
     above -= step * falling;
     cycles += step;
   }
-  // And one that has come down to the base may have to give its place to an older one.
+  // A warp whose score has fallen to the base may have to give its place to an older warp.
   for (std::size_t i = 0; i < may && ranked_[i].score > config_.base_score; ++i)
     cycles = std::min(cycles, ranked_[i].score - config_.base_score);
   next_ = now + std::max<std::uint64_t>(cycles, 1);

@@ -1,4 +1,4 @@
-// The load/store unit in its SM: memory instructions that issue, and what comes of them.
+// The load/store unit within its SM: memory instructions that issue, and their effects.
 #include "sm/lsu.hpp"
 
 #include <algorithm>
@@ -15,7 +15,7 @@ void Sm::State::issue_memory(Warp& warp, std::uint32_t slot, const TimedInst& in
   warp.mem_next += 1 + header.transactions;
   const bool lines = header.where == Where::Global || header.where == Where::Local;
   const bool nothing = header.where == Where::None || (header.transactions == 0 && lines);
-  // Predicated off, or a fence: takes its issue slot and nothing else.
+  // A memory instruction that is predicated off, or a fence, takes only its issue slot.
   if (record.active == 0 || nothing) {
     completes(now + 1, warp.kernel, static_cast<unsigned>(std::popcount(record.active)));
     stage.memory_begun(slot, now + delay + 1);

@@ -1,5 +1,5 @@
-// The work of the load/store unit: in order, one instruction at a time, L1 accesses as fast as its banks take
-// them; what comes back from the memory partitions.
+// Functions of the load/store unit: memory instructions in order, one at a time, L1 accesses as fast as the
+// banks take them, and replies of the memory partitions.
 #pragma once
 
 #include <algorithm>
@@ -16,7 +16,8 @@ inline MemoryOp& LoadStoreUnit<Listener>::issue(const Warp& warp, std::uint32_t 
                                                 workload::MemHeader header, const std::uint64_t* words,
                                                 Cycle now, std::uint32_t delay) {
   const std::uint32_t index = ops_.take_stale();
-  MemoryOp& op = ops_[index];  // field by field: the host is slow to copy what it has just put together
+  MemoryOp& op = ops_[index];  // assigned field by field, because the host is slow to copy an
+                               // object that was just written
   op.inst = &inst;
   op.start = now + operand_latency_ + delay;
   op.ready_at = 0;
@@ -34,7 +35,9 @@ inline MemoryOp& LoadStoreUnit<Listener>::issue(const Warp& warp, std::uint32_t 
   op.remaining = lines ? header.transactions : 1;
   for (std::uint32_t i = 0; i < header.transactions; ++i) {
     words_.push(words[i]);
-    if (lines) l1_.prefetch(workload::Transaction{words[i]}.line());  // its turn comes cycles later
+    if (lines)
+      l1_.prefetch(workload::Transaction{words[i]}.line());  // the transaction's turn is some cycles
+                                                             // later
   }
   ++outstanding_[warp.kernel];
   ++count(warp.kernel).memory_instructions;
@@ -95,7 +98,8 @@ template <typename Listener>
                now);
     return true;
   }
-  // Whose line took the place of one that the application would have alone.
+  // Accesses the shadow tags. Returns the application that evicted a line which the
+  // application would have alone.
   const auto note_use = [&] {
     return ledger_->l1.use(op.app, l1_.set_index(transaction.line()), transaction.line(), l1_.whole(sectors));
   };
@@ -130,7 +134,7 @@ template <typename Listener>
   }
   if (had_it && result.result == L1Result::Miss) [[unlikely]]
     locality_->missed(loader, transaction.line(), op.kernel, counter.warp_instructions, now);
-  // No data before a hit's latency, however fast the memory.
+  // No data is available before the latency of a hit, however fast the memory is.
   op.ready_at = std::max(op.ready_at, last + config_.l1.latency);
   l1_.wait(result.mshr, index, result.missing);
   if (result.request != 0) {
@@ -152,7 +156,7 @@ template <typename Listener>
   const bool store = (op.inst->flags & InstFlag::kStore) != 0;
   if (!atomic && !store) return load_line(index, transaction, now, last);
 
-  // Stores and atomics go to L2; L1 drops, updates or makes its copy.
+  // Stores and atomics go to L2. L1 drops, updates or allocates the line.
   if (!has_miss_queue_room(op.app)) {
     stall(Stall::MissQueue, now);
     return false;
@@ -160,8 +164,8 @@ template <typename Listener>
   const auto sectors = static_cast<std::uint8_t>(transaction.sectors());
   std::uint8_t present = 0;
   if (l1_enabled_) {
-    // It covers its sectors whole when it has as many bytes as they: lanes at one address would be taken for
-    // more.
+    // A store covers its sectors if it has at least as many bytes. Lanes that write the same
+    // address count several times.
     const std::uint32_t bytes = transaction.lanes() * op.inst->access_bytes;
     present = atomic ? l1_.drop_sectors(transaction.line(), sectors)
                      : l1_.write(transaction.line(), sectors,
@@ -172,7 +176,7 @@ template <typename Listener>
   }
   arch::KernelCounters& counter = count(op.kernel);
   counter.l1_accesses += l1_.units(sectors);
-  // A line cache has the line or not; an atomic is never served here.
+  // A line cache has either the whole line or none of it. Atomics are never served by L1.
   counter.l1_misses += atomic ? l1_.units(sectors) : l1_.units(sectors) - l1_.units(present);
   const std::uint32_t request =
       network_.make(transaction.line(), atomic ? Purpose::Atomic : Purpose::Store, op.kernel, op.app, index,
@@ -226,7 +230,7 @@ void LoadStoreUnit<Listener>::access(Cycle now) {
         access_texture(index, now);
         return;
       }
-      if (op.transactions == 0) {  // nothing but border
+      if (op.transactions == 0) {  // only border texels
         busy_until_ = now;
         transaction_done(index, now + config_.l1.latency, now);
         next_op(now);
@@ -243,7 +247,7 @@ void LoadStoreUnit<Listener>::access(Cycle now) {
     shares_.divide_anew(now, l1_);
   const std::uint32_t transactions = op.transactions;
   while (true) {
-    // Of many, those behind were fetched at issue, and may be gone again.
+    // Transactions far behind were prefetched at issue and may have left the host's cache.
     constexpr std::size_t kAhead = 8;
     if (words_.size() > kAhead) l1_.prefetch(workload::Transaction{words_.at(kAhead)}.line());
     const workload::Transaction transaction{words_.front()};
@@ -254,7 +258,7 @@ void LoadStoreUnit<Listener>::access(Cycle now) {
     }
     const Cycle last = banks_.last(transaction.line(), sectors, now);
     if (!access_line(index, transaction, now, last)) {
-      // Until something is freed, or ways are divided anew.
+      // Stalled until something is freed, or until ways are divided again.
       next_ = controlled_ ? shares_.next() : kNever;
       return;
     }
@@ -306,7 +310,8 @@ void LoadStoreUnit<Listener>::access_constant(std::uint32_t index, Cycle now) {
   transaction_done(index, op.ready_at, now);
 }
 
-/// One line a cycle, in order. Fetches that find nothing but border take a hit's time.
+/// Accesses the texture cache: one line per cycle, in order. Fetches of only border
+/// texels take the time of a hit.
 template <typename Listener>
 void LoadStoreUnit<Listener>::access_texture(std::uint32_t index, Cycle now) {
   MemoryOp& op = ops_[index];
@@ -410,7 +415,7 @@ void LoadStoreUnit<Listener>::move_context(bool save, std::uint64_t first_line, 
   }
 }
 
-/// What the next replies will touch, one thing after the other.
+/// Prefetches what the next replies will access, in several steps.
 template <typename Listener>
 [[gnu::always_inline]] inline void LoadStoreUnit<Listener>::prefetch_replies() const {
   const auto first_op = [this](const Request& answered) {
@@ -445,7 +450,7 @@ void LoadStoreUnit<Listener>::reply(Cycle now) {
     ledger_->reply_taken(request.app, request.displaced_by == SmLedger::kNobody && request.waited_for(),
                          message.time, now + 1);
 
-  // A read may be answered in parts; sectors that nobody asked for are ignored.
+  // A read may be answered in parts. Sectors that were not requested are ignored.
   const bool read = request.purpose == Purpose::L1Fill || request.purpose == Purpose::Load ||
                     request.purpose == Purpose::TextureFill || request.purpose == Purpose::Instruction ||
                     request.purpose == Purpose::Constant || request.purpose == Purpose::ContextRestore;

@@ -13,7 +13,7 @@ std::uint32_t requests_per_instruction(std::uint32_t requests, std::uint32_t ins
 std::array<std::int32_t, kMaxApps> quotas(const std::array<std::uint32_t, kMaxApps>& requests_per_instruction,
                                           std::uint32_t sharers) {
   std::array<std::int32_t, kMaxApps> quota{};
-  // Of many sharers the multiple may be out of all bounds: one that is large enough keeps the proportions.
+  // With many sharers, the multiple could overflow. A multiple this large preserves the proportions.
   constexpr std::uint64_t kLarge = std::uint64_t{1} << 40U;
   std::uint64_t multiple = 1;
   std::uint32_t least = ~0U;
@@ -54,7 +54,7 @@ void MemoryControl::set_sharers(std::uint32_t sharers) {
   if (scheme_.order != arch::MemoryScheme::Order::Quota) return;
   for (std::uint32_t left = here(); left != 0; left &= left - 1) {
     if (clients_[static_cast<std::size_t>(std::countr_zero(left))].quota > 0) continue;
-    add_quotas();  // a newcomer has none
+    add_quotas();  // a new sharer has no quota
     return;
   }
 }
@@ -75,7 +75,7 @@ void MemoryControl::issued(AppId app) {
   spend_turn(app);
 }
 
-/// A fresh set for all, from what is known by now, so that nobody ever waits for want of a quota.
+/// Adds a new set of quotas for all, from current knowledge, so that no application waits for a quota.
 void MemoryControl::add_quotas() {
   std::array<std::uint32_t, kMaxApps> known{};
   for (std::uint32_t app = 0; app < kMaxApps; ++app) known[app] = clients_[app].requests_per_instruction;
@@ -121,7 +121,7 @@ void MemoryControl::ends_at(AppId app, Cycle cycle) {
   }
   std::size_t at = ends_.size();
   ends_.push_back({cycle, app});
-  // Nearly always behind all others: L1's latency is the same for all.
+  // Almost always behind all others, because L1's latency is constant.
   for (; at > head_ && ends_[at - 1].cycle > cycle; --at) ends_[at] = ends_[at - 1];
   ends_[at] = {cycle, app};
 }

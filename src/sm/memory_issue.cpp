@@ -1,5 +1,6 @@
-// How a memory scheme acts inside the SM: when an application's memory instructions begin and end, and who
-// shares. Who goes first is decided in issue.hpp (arbitrate), how L1 is divided in l1_shares.hpp.
+// Memory schemes inside the SM: when memory instructions of an application start and end, and
+// which applications share. issue.hpp (arbitrate) decides whose instruction goes first,
+// l1_shares.hpp how L1 is divided.
 #include "sm/state.hpp"
 
 namespace gpumux::sm {
@@ -31,7 +32,7 @@ void Sm::State::end_memory(Cycle now) {
   if (frees) stage.below_limit(now);
 }
 
-/// An instruction is in flight until its data are there.
+/// Ends a memory instruction at `at`. The instruction is in flight until its data is available.
 void Sm::State::memory_ends(AppId app, Cycle at, Cycle now) {
   if (at > now) {
     memory.ends_at(app, at);

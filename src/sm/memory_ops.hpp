@@ -1,4 +1,4 @@
-// Records of memory instructions and line requests under way.
+// Records of memory instructions and line requests in flight.
 #pragma once
 
 #include <cstdint>
@@ -14,16 +14,16 @@ namespace gpumux::sm {
 
 using Where = workload::MemHeader::Where;
 
-/// A memory instruction from its issue until its last transaction is performed: loads and atomics until the
-/// data are back, stores until the acknowledgement.
+/// A memory instruction from issue until its last transaction is performed: loads and atomics until the data
+/// has arrived, stores until the acknowledgement.
 struct MemoryOp {
   const TimedInst* inst = nullptr;
-  Cycle start = 0;              // not in the LSU before (operand collection)
-  Cycle ready_at = 0;           // latest return so far
-  std::uint32_t remaining = 0;  // transactions not performed
+  Cycle start = 0;              // earliest cycle in the LSU (operand collection)
+  Cycle ready_at = 0;           // latest return of data so far
+  std::uint32_t remaining = 0;  // transactions that have not been performed
   std::uint32_t pc = 0;
   std::uint32_t generation = 0;  // of the warp
-  std::uint32_t epoch = 0;       // of a copy to shared memory: AsyncCopies
+  std::uint32_t epoch = 0;       // epoch of a copy to shared memory, see AsyncCopies
   std::uint16_t warp = 0;
   std::uint16_t transactions = 0;
   std::uint16_t passes = 0;
@@ -31,10 +31,10 @@ struct MemoryOp {
   arch::KernelSlot kernel = 0;
   AppId app = 0;
   std::uint8_t block = 0;
-  std::uint8_t lanes = 0;  // that were active
+  std::uint8_t lanes = 0;  // active lanes
 };
 
-/// Those up to TextureFill pass the miss queue.
+/// Purpose of a request. Requests up to TextureFill use the miss queue.
 enum class Purpose : std::uint8_t {
   L1Fill,
   Load,
@@ -50,20 +50,21 @@ enum class Purpose : std::uint8_t {
 /// A packet that waits for the network or for its reply. Its index is the packet's tag.
 struct Request {
   std::uint64_t line = 0;
-  Cycle queued = 0;             // leaves after this cycle
+  Cycle queued = 0;             // the packet leaves after this cycle
   std::uint32_t target = kNil;  // MSHR (L1Fill, TextureFill), memory instruction, or move of a context
   PartitionId partition = 0;
   arch::KernelSlot kernel = 0;
   AppId app = 0;
   Purpose purpose = Purpose::Load;
-  std::uint8_t sectors = 0;  // still to come (reads)
-  std::uint8_t wanted = 0;   // all sectors named in the packet
+  std::uint8_t sectors = 0;  // reads: sectors that have not arrived
+  std::uint8_t wanted = 0;   // all sectors of the packet
   std::uint8_t operations = 0;
   std::uint8_t rounds = 0;
   std::uint8_t data_bytes = 0;
-  std::uint8_t flits = 1;         // of the packet
-  AppId displaced_by = kMaxApps;  // with a ledger: the line would be in L1, but for this application
-  /// An instruction or warp does.
+  std::uint8_t flits = 1;         // size of the packet
+  AppId displaced_by = kMaxApps;  // with a ledger: application that evicted the line,
+                                  // which would otherwise be in L1
+  /// True if an instruction or warp waits for the request.
   [[nodiscard]] bool waited_for() const {
     return purpose != Purpose::Store && purpose != Purpose::ContextSave;
   }

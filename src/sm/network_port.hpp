@@ -14,9 +14,9 @@
 
 namespace gpumux::sm {
 
-/// Requests leave in order, instruction and constant misses, and contexts on the move (side queue), first.
-/// One packet at a time holds the port for its flits; a packet leaves when the input buffer has credits for
-/// all its flits.
+/// Requests leave in order. Instruction and constant misses and moving contexts (side queue) go first.
+/// One packet at a time holds the port for its flits. A packet leaves when the input buffer has
+/// credits for all its flits.
 class InjectionPort {
  public:
   InjectionPort(const noc::Network& network, std::uint32_t miss_queue)
@@ -39,7 +39,7 @@ class InjectionPort {
   [[gnu::always_inline]] void prefetch() const { misses_.prefetch(); }
   [[nodiscard]] const Fifo<std::uint32_t>& misses() const { return misses_; }
   [[nodiscard]] std::size_t waiting() const { return misses_.size() + side_.size(); }
-  /// Credits that are here at `now`.
+  /// Credits that have arrived by `now`.
   [[nodiscard]] std::uint32_t credits(Cycle now) const {
     std::uint32_t sum = credits_;
     for (const arch::Credit& credit : coming_)
@@ -47,23 +47,23 @@ class InjectionPort {
     return sum;
   }
 
-  /// From then on all credits before `known` have come.
+  /// Takes credits. From then on, all credits of cycles before `known` have arrived.
   void take_credits(HugePageVector<arch::Credit>& incoming, Cycle now, Cycle known,
                     const Pool<Request>& requests) {
     known_ = known;
     if (!incoming.empty()) collect(incoming, now);
     if (short_of_credits_) look(requests);
   }
-  /// From this cycle on, a packet waits for credits that may be there without being known yet.
+  /// Cycle from which a packet waits for credits that may have arrived without being known.
   [[nodiscard]] Cycle blind_from() const { return blind_from_; }
   [[nodiscard]] Cycle port_free() const { return port_free_; }
-  /// Credits including those that are known to come.
+  /// Credits including those that are known to arrive later.
   [[nodiscard]] std::uint32_t all_credits() const { return credits(kNever); }
 
-  /// Next cycle in which send() can do something, or one that has passed; kNever: nothing waits, or only a
-  /// credit from outside can help.
+  /// Next cycle in which send() can do something, which may have passed; kNever: nothing waits, or only
+  /// a further credit can help.
   [[nodiscard]] Cycle next() const { return next_; }
-  /// Sends at most one packet at `now`, next() or later. Its request's record; nullptr: it could not.
+  /// Sends at most one packet at `now`, which is next() or later. Returns its request, or nullptr.
   [[gnu::always_inline]] const Request* send(Cycle now, const Pool<Request>& requests, SmId sm,
                                              HugePageVector<arch::MemRequest>& out) {
     if (port_free_ > now) return nullptr;
@@ -106,7 +106,7 @@ class InjectionPort {
     if (!misses_.empty() && requests[misses_.front()].queued < now) return &misses_;
     return nullptr;
   }
-  /// Sets next() after the head of a queue, the port or the credits have changed.
+  /// Sets next() after a change of a queue's head, the port or the credits.
   void look(const Pool<Request>& requests) {
     short_of_credits_ = false;
     blind_from_ = kNever;
@@ -139,7 +139,7 @@ class InjectionPort {
     sorted_ = true;
   }
   void collect(HugePageVector<arch::Credit>& incoming, Cycle now) {
-    // Most ports are never short of credits: they are sorted and counted when one is.
+    // Most ports always have enough credits, so credits are sorted and counted only when a port runs short.
     coming_.insert(coming_.end(), incoming.begin(), incoming.end());
     incoming.clear();
     sorted_ = false;
@@ -162,17 +162,17 @@ class InjectionPort {
   Cycle port_free_ = 0;
   Cycle next_ = kNever;
   Cycle blind_from_ = kNever;
-  Cycle known_ = kNever;  // all credits before are in credits_ or coming_
+  Cycle known_ = kNever;  // all credits of cycles before are in credits_ or coming_
   std::uint32_t capacity_;
-  std::uint32_t credits_;          // without those of coming_ that are due
+  std::uint32_t credits_;          // without credits in coming_ that have arrived
   bool short_of_credits_ = false;  // next_ depends on coming_
-  bool sorted_ = true;             // coming_, by time
+  bool sorted_ = true;             // coming_ is sorted by time
   Fifo<std::uint32_t> misses_;
   Fifo<std::uint32_t> side_;
   HugePageVector<arch::Credit> coming_;
 };
 
-/// Replies leave the network through one port, a flit per NoC cycle, in order of (arrival, partition).
+/// Replies leave the network through one port, one flit per NoC cycle, in order of (arrival, partition).
 class EjectionPort {
  public:
   explicit EjectionPort(const noc::Network& network) : port_(network.clock, network.routed) {}
@@ -185,7 +185,7 @@ class EjectionPort {
     }
     constexpr std::size_t kMany = 32;
     if (incoming.size() > kMany) {
-      constexpr std::size_t kAhead = 16;  // requests are fetched from the host's memory
+      constexpr std::size_t kAhead = 16;  // requests are prefetched from the host's memory
       for (std::size_t i = 0; i < incoming.size(); ++i) {
         if (i + kAhead < incoming.size()) __builtin_prefetch(&requests[incoming[i + kAhead].tag], 1);
         waiting_.push_back({incoming[i], requests[incoming[i].tag].partition});
@@ -211,7 +211,7 @@ class EjectionPort {
     incoming.clear();
     look();
   }
-  /// Cycle at which the next reply has left the port; kNever: none waits.
+  /// Cycle in which the next reply has left the port; kNever: no reply waits.
   [[nodiscard]] Cycle next() const { return next_; }
   /// Takes the reply that is due at next().
   arch::MemReply pop() {
@@ -221,7 +221,7 @@ class EjectionPort {
     return reply;
   }
   [[nodiscard]] std::size_t waiting() const { return waiting_.size() - head_; }
-  /// The request that the n-th reply from now answers; kNil: there are not so many.
+  /// Request answered by the n-th reply from now; kNil: fewer replies wait.
   [[nodiscard]] std::uint32_t coming(std::size_t n) const {
     return n < waiting() ? waiting_[head_ + n].reply.tag : kNil;
   }
@@ -242,7 +242,7 @@ class EjectionPort {
   }
   noc::Port port_;
   Cycle next_ = kNever;
-  std::uint64_t next_tick_ = 0;  // the same in the port's ticks
+  std::uint64_t next_tick_ = 0;  // next_ in ticks of the port
   HugePageVector<Waiting> waiting_;
   std::size_t head_ = 0;
 };

@@ -1,4 +1,4 @@
-// Indexed records without allocation in the steady state: requests are indices, not pointers.
+// Records with an index, without allocation in the steady state: requests are indices, not pointers.
 #pragma once
 
 #include <cstdint>
@@ -10,7 +10,7 @@ namespace gpumux::sm {
 
 inline constexpr std::uint32_t kNil = 0xffff'ffffU;
 
-/// Grows to the largest number of records ever in use, then recycles the most recently freed ones.
+/// Grows to the largest number of records ever in use. Recycles the records that were freed last.
 template <typename T>
 class Pool {
  public:
@@ -19,7 +19,7 @@ class Pool {
     items_[index] = T{};
     return index;
   }
-  /// The record has what its last user left: the caller writes all of it.
+  /// Takes a record without clearing it: the caller must write all of it.
   std::uint32_t take_stale() {
     ++in_use_;
     if (free_.empty()) {
@@ -45,7 +45,7 @@ class Pool {
   std::uint32_t in_use_ = 0;
 };
 
-/// A FIFO in a ring that doubles when it is full.
+/// A FIFO in a ring that doubles its size when it is full.
 template <typename T>
 class Fifo {
  public:
@@ -62,7 +62,7 @@ class Fifo {
   }
   [[nodiscard]] bool empty() const { return size_ == 0; }
   [[nodiscard]] std::size_t size() const { return size_; }
-  /// Brings the front into the host's cache.
+  /// Prefetches the front into the host's cache.
   [[gnu::always_inline]] void prefetch() const { __builtin_prefetch(&items_[head_]); }
 
  private:

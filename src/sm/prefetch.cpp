@@ -1,5 +1,5 @@
-// Other SMs have run since this one did, and the states of all do not fit the host's cache: what this one
-// is about to touch is fetched while those before it run.
+// Prefetches an SM's state while earlier SMs are simulated, because the states of all SMs do
+// not fit the host's cache.
 #include <algorithm>
 
 #include "base/prefetch.hpp"
@@ -9,14 +9,14 @@ namespace gpumux::sm {
 
 namespace {
 
-/// Replies that are fetched for.
+/// Number of replies for which data is prefetched.
 constexpr std::size_t kMessages = 16;
-/// What happens later has time to be fetched when it comes near.
+/// Cycles from the start of a run. Data for later events is prefetched when they come near.
 constexpr Cycle kCycles = 48;
-/// Transactions at the head of the load/store unit that a window seldom takes more of.
+/// Transactions at the head of the load/store unit; a window rarely takes more.
 constexpr std::size_t kTransactions = 8;
 
-/// `count` records from `first` on.
+/// Prefetches `count` records from `first` on.
 template <typename T>
 [[gnu::always_inline]] inline void fetch_lines(const T* first, std::size_t count) {
   prefetch_lines(first, first + count);
@@ -24,7 +24,8 @@ template <typename T>
 
 }  // namespace
 
-/// What every window reads and writes of this object: all but what seldom concerns many kernels.
+/// Prefetches what every window reads and writes of this object, except data of many
+/// kernels, which is rarely used.
 void Sm::State::prefetch_state() const {
   prefetch_lines(&stop, &counters);
   table.prefetch();
@@ -37,14 +38,14 @@ void Sm::State::prefetch_state() const {
   fetch_lines(in.data(), std::min<std::size_t>(in.size(), kMessages));
 }
 
-/// What the object's members point to.
+/// Prefetches what the object's members point to.
 void Sm::State::prefetch_schedulers(Cycle begin) const {
   stage.prefetch_schedulers(begin);
   if (ledger) ledger->prefetch();
   lsu.prefetch_queues(kMessages);
 }
 
-/// What the warps touch that issue soon.
+/// Prefetches what the warps touch that will issue soon.
 void Sm::State::prefetch_warps(Cycle begin) {
   const IssueStage::Masks masks =
       stage.prefetch_warps(begin, begin + kCycles, lsu.has_room(), config.sm.warp_scheduler);
@@ -52,7 +53,7 @@ void Sm::State::prefetch_warps(Cycle begin) {
   stage.prefetch_records(masks);
 }
 
-/// And what that leads to: who waits, and which lines go.
+/// Prefetches the waiters of replies, and the lines to be evicted.
 void Sm::State::prefetch_waiters() const { lsu.prefetch_waiters(kMessages); }
 
 }  // namespace gpumux::sm

@@ -1,4 +1,4 @@
-// Tags of a small read-only cache (instructions, constants): LRU, a line is placed when it arrives.
+// Tags of a small read-only cache (instructions, constants): LRU; a line is allocated when it arrives.
 #pragma once
 
 #include <algorithm>
@@ -23,7 +23,7 @@ class ReadOnlyCache {
   [[nodiscard]] bool perfect() const { return perfect_; }
   [[nodiscard]] std::uint32_t line_bytes() const { return line_bytes_; }
   [[nodiscard]] std::uint64_t line_of(Address address) const { return address / line_bytes_; }
-  /// The 128-byte line and the sectors that a request for `line` names.
+  /// The 128-byte line and the sectors of a request for `line`.
   [[nodiscard]] std::uint64_t memory_line(std::uint64_t line) const {
     return line * line_bytes_ / kLineBytes;
   }
@@ -31,7 +31,7 @@ class ReadOnlyCache {
     const auto first = static_cast<unsigned>(line * line_bytes_ % kLineBytes / kSectorBytes);
     return static_cast<std::uint8_t>(((1U << (line_bytes_ / kSectorBytes)) - 1) << first);
   }
-  /// The cache line that a request for memory_line() and memory_sectors() is about.
+  /// The cache line of a request for memory_line() and memory_sectors().
   [[nodiscard]] std::uint64_t line_of_request(std::uint64_t memory_line, std::uint8_t sectors) const {
     const auto first = static_cast<std::uint64_t>(std::countr_zero(sectors));
     return (memory_line * kLineBytes + first * kSectorBytes) / line_bytes_;

@@ -81,7 +81,7 @@ std::string Sm::State::describe_waits(const WaitNames& names) const {
       out += fmt::format("{}: exited, waits for {} memory instructions\n", block_text(block),
                          block.accesses_out);
     }
-    // Neighbours that wait for the same share a line.
+    // Neighbouring warps that wait for the same condition share a line.
     struct Group {
       std::uint32_t first, last;
       std::string reason;

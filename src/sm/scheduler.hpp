@@ -1,4 +1,4 @@
-// What the issue stage keeps of one of an SM's warp schedulers: its warps as masks, and its cycles by reason.
+// The issue stage's state of one of an SM's warp schedulers: its warps as masks, and its cycles by reason.
 #pragma once
 
 #include <algorithm>
@@ -27,15 +27,15 @@ struct Scheduler {
   Scheduler(std::uint32_t banks, const arch::SmConfig& config)
       : order(config),
         collector(banks, config.register_ports, config.register_writes, config.collectors_per_scheduler) {}
-  std::array<WarpMask, kWaits> waits{};  // by Wait; disjoint, together the alive warps
-  alignas(64) UnitArray ready_unit{};    // WarpMasks: the ready warps by the unit that they want
-  WarpMask allowed = ~WarpMask{0};       // warps whose kernel may issue
-  Cycle next_issue = 0;                  // issue interval
-  Cycle since = 0;                       // cycles from here on have `reason`; those before are counted
+  std::array<WarpMask, kWaits> waits{};  // by Wait; disjoint; together they are the alive warps
+  alignas(64) UnitArray ready_unit{};    // by unit: mask of the ready warps whose next instruction needs it
+  WarpMask allowed = ~WarpMask{0};       // mask of the warps whose kernel may issue
+  Cycle next_issue = 0;                  // end of the issue interval
+  Cycle since = 0;                       // cycles from here on have `reason`; earlier cycles are counted
   Reason reason = Reason::uncounted;
-  std::uint32_t window_issues = 0;  // in this window so far, or in the last
+  std::uint32_t window_issues = 0;  // issues in the current window, or in the last one
   WarpSchedulerStates order;
-  WarpsByAge by_age;  // local numbers
+  WarpsByAge by_age;  // numbers within the scheduler
   OperandCollector collector;
   std::array<std::uint64_t, static_cast<std::size_t>(Reason::count) + 1> cycles{};
   [[nodiscard]] WarpMask ready() const { return waits[0]; }

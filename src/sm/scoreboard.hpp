@@ -1,5 +1,5 @@
-// When each register of each warp can be read or written again. A fixed-latency result is known at
-// issue, so a hazard is the maximum of a few numbers and needs no completion event.
+// When each register of each warp can be read or written again. The cycle of a fixed-latency result is known
+// at issue, so a hazard is the maximum of a few numbers and needs no completion event.
 #pragma once
 
 #include <algorithm>
@@ -12,19 +12,21 @@
 
 namespace gpumux::sm {
 
-/// Entries are 16 bits, (cycle - base) * 2 + memory: the largest entry of an instruction's slots is the
-/// cycle at which it may issue, and its lowest bit says whether memory or arithmetic is the cause. The
-/// base moves up with time. 32 registers of a warp share one line of the host's cache.
+/// When the registers of each warp are available. Entries are 16 bits: (cycle - base) * 2 + memory. The
+/// largest entry of an instruction's slots is the cycle in which it may issue, and the lowest bit says
+/// whether memory or arithmetic is the cause. The base advances with time. 32 registers of a warp share
+/// a cache line of the host.
 class Scoreboard {
  public:
   using Entry = std::uint16_t;
-  static constexpr Entry kOut = 0xffffU;  // a load is out
-  /// Results lie less than this many cycles ahead of the issue.
+  static constexpr Entry kOut = 0xffffU;  // a load is in flight
+  /// Results are less than this many cycles after issue.
   static constexpr Cycle kFarthest = Cycle{1} << 14U;
 
   explicit Scoreboard(std::uint32_t warps) : warps_(warps), entries_(std::size_t{warps} * kLine) {}
 
-  /// Room for kernels that use so many slots. Rows are as short as may be: they lie in few pages of the host.
+  /// Makes room for kernels with `slots` slots. Rows are as short as possible, so that they are
+  /// in few pages of the host.
   void fit(std::uint32_t slots) {
     const std::uint32_t stride = (slots + kLine - 1) / kLine * kLine;
     if (stride <= stride_) return;
@@ -38,13 +40,13 @@ class Scoreboard {
   /// The latest entry of the slots that the instruction reads or writes.
   [[nodiscard]] Entry hazard(std::uint32_t warp, const TimedInst& inst) const {
     const Entry* entries = row(warp);
-    // Most instructions have four slots at most; those that one has not got change nothing.
+    // Most instructions have at most four slots; their unused slots have no effect.
     Entry latest = std::max(std::max(entries[inst.slot[0]], entries[inst.slot[1]]),
                             std::max(entries[inst.slot[2]], entries[inst.slot[3]]));
     for (unsigned i = 4; i < inst.num_slots; ++i) latest = std::max(latest, entries[inst.slot[i]]);
     return latest;
   }
-  /// The hazard does not keep the instruction from issuing at `now`.
+  /// True if the hazard does not keep the instruction from issuing at `now`.
   [[nodiscard]] bool passed(Entry entry, Cycle now) const { return entry <= ((now - base_) << 1U | 1U); }
   [[nodiscard]] Cycle cycle(Entry entry) const { return entry == kOut ? kNever : base_ + (entry >> 1U); }
   void set(std::uint32_t warp, const TimedInst& inst, Cycle ready, bool memory) {
@@ -52,18 +54,18 @@ class Scoreboard {
     write(warp, inst, static_cast<Entry>(((ready - base_) << 1U) | (memory ? 1U : 0U)));
   }
   void set_out(std::uint32_t warp, const TimedInst& inst) { write(warp, inst, kOut); }
-  /// First written or read slot of the instruction with a load out, or -1.
+  /// First written or read slot of the instruction for which a load is in flight; -1: none.
   [[nodiscard]] int slot_out(std::uint32_t warp, const TimedInst& inst) const {
     const Entry* entries = row(warp);
     for (unsigned i = 0; i < inst.num_slots; ++i)
       if (entries[inst.slot[i]] == kOut) return inst.slot[i];
     return -1;
   }
-  /// Of an instruction that writes something.
+  /// Cycle of the result of an instruction that writes a register.
   [[nodiscard]] Cycle result(std::uint32_t warp, const TimedInst& inst) const {
     return cycle(row(warp)[inst.slot[0]]);
   }
-  /// All results that do not come from memory are there; 0: they are.
+  /// Cycle at which all results are there, except those from memory; 0: they are there.
   [[nodiscard]] Cycle latest(std::uint32_t warp) const {
     Entry latest = 0;
     for (const Entry* entry = row(warp); entry != row(warp) + stride_; ++entry)
@@ -75,7 +77,7 @@ class Scoreboard {
   }
 
   [[gnu::always_inline]] void prefetch(std::uint32_t warp) const { __builtin_prefetch(row(warp), 1); }
-  /// Call between windows; keeps entries within 15 bits.
+  /// Must be called between windows. Keeps entries within 15 bits.
   void advance(Cycle now) {
     if (now - base_ >= kRebase) rebase(now);
   }
@@ -90,12 +92,12 @@ class Scoreboard {
   }
   void write(std::uint32_t warp, const TimedInst& inst, Entry entry) {
     Entry* entries = row(warp);
-    // An instruction that is asked to write writes one at least.
+    // The instruction writes at least one slot.
     entries[inst.slot[0]] = entry;
     for (unsigned i = 1; i < inst.num_dst; ++i) entries[inst.slot[i]] = entry;
   }
   void rebase(Cycle now) {
-    // Without branches and in 16 bits, so that the compiler takes 16 entries at a time.
+    // Branch-free and in 16 bits, so that the compiler processes 16 entries at a time.
     const auto shift = static_cast<Entry>(std::min<Cycle>(now - base_, 0x7fff) << 1U);
     const auto last_passed = static_cast<Entry>(shift | 1U);
     for (Entry& entry : entries_) {

@@ -100,7 +100,7 @@ const arch::KernelCounters& Sm::counters(KernelSlot slot) const { return state_-
 void Sm::reset_counters(KernelSlot slot) {
   state_->front.forget(slot, state_->counters[slot].warp_instructions);
   state_->counters[slot] = {};
-  state_->gate.begin(slot, state_->known_now());  // nothing of the kernel that has gone wakes the SM
+  state_->gate.begin(slot, state_->known_now());  // restrictions of the previous kernel must not wake the SM
   state_->triggers.begin(slot);
   state_->find_rare();
 }

@@ -1,5 +1,5 @@
-// An SM's ledger of interference: whose warps and requests waited while another application's issued, held a
-// unit, or were in front.
+// An SM's ledger of interference: for how long warps and requests of an application waited while another
+// application issued, held a unit, or was served first.
 #pragma once
 
 #include <array>
@@ -27,32 +27,33 @@ struct SmLedger {
   std::array<std::array<arch::PairCounters, kMaxApps>, kMaxApps> pairs{};  // by victim and culprit
 
   // --- issue ----------------------------------------------------------------------------------------
-  /// What applications do on a scheduler. All that an issue touches of three of them is in the first line of
-  /// the host's cache.
+  /// States of the applications on a scheduler. What an issue touches of three applications
+  /// is in the first cache line.
   struct alignas(64) SchedulerView {
     struct OfApp {
-      WarpMask warps = 0;              // alive
-      std::uint64_t* spent = nullptr;  // where its cycles count from `since` on, if they do
+      WarpMask warps = 0;              // alive warps
+      std::uint64_t* spent = nullptr;  // counter for cycles from `since` on, while the application is counted
       void spends(Cycle cycles, std::uint64_t* next) {
         *spent += cycles;
         spent = next;
       }
     };
-    Cycle since = 0;               // the cycles before are counted
-    std::uint32_t counted = 0;     // applications whose cycles count, as bits
-    std::uint32_t with_warps = 0;  // those that have some; what differs comes or goes at the next spend()
+    Cycle since = 0;               // earlier cycles are counted
+    std::uint32_t counted = 0;     // mask of the applications whose cycles count
+    std::uint32_t with_warps = 0;  // mask of the applications with warps; differences to `counted` take
+                                   // effect at the next begin()
     std::array<OfApp, kMaxApps> apps{};
-    std::array<Cycle, kMaxApps> resident_since{};  // cycles as a resident are counted up to here
+    std::array<Cycle, kMaxApps> resident_since{};  // resident cycles are counted up to here
   };
-  /// Of an L1 of so many sets and ways.
+  /// Ledger of an SM whose L1 has this many sets and ways.
   SmLedger(std::uint32_t sets, std::uint32_t ways) : l1(sets, ways) { unit_user.fill(kNobody); }
   SmLedger(const SmLedger&) = delete;
   SmLedger& operator=(const SmLedger&) = delete;
   static void* operator new(std::size_t bytes) { return huge_page_allocate(bytes); }
   static void operator delete(void* ledger, std::size_t bytes) noexcept { huge_page_free(ledger, bytes); }
-  std::array<AppId, ExecUnits::kPools> unit_user;  // by pool: who took one of its units last
+  std::array<AppId, ExecUnits::kPools> unit_user;  // by pool: application that booked one of its units last
   std::array<SchedulerView, ExecUnits::kMaxSchedulers> schedulers{};
-  std::uint32_t here = 0;  // applications that have come, as bits
+  std::uint32_t here = 0;  // mask of the applications that have had a block here
 
   void came(std::uint32_t scheduler, std::uint32_t local, AppId app) {
     SchedulerView& view = schedulers[scheduler];
@@ -65,33 +66,34 @@ struct SmLedger {
     view.apps[app].warps &= ~(WarpMask{1} << local);
     if (view.apps[app].warps == 0) view.with_warps &= ~(std::uint32_t{1} << app);
   }
-  /// Calls each(app) for each bit.
+  /// Calls each(app) for each application of the mask.
   template <typename Each>
   static void for_apps(std::uint32_t bits, const Each& each) {
     for (; bits != 0; bits &= bits - 1) each(static_cast<AppId>(std::countr_zero(bits)));
   }
-  /// What the applications with warps on the scheduler do from `now` on is about to be told, each by
-  /// spends(). Returns the cycles to be counted for what they did before.
+  /// Starts to set, by spends(), what each application with warps on the scheduler does from `now` on.
+  /// Returns the cycles to count for what the applications did before.
   [[gnu::always_inline]] Cycle begin(SchedulerView& view, Cycle now) {
     if (view.counted != view.with_warps) [[unlikely]]
       come_and_go(view, view.with_warps, now);
     return now - std::exchange(view.since, now);
   }
-  /// The cycles before `until` are counted.
+  /// Counts the cycles before `until`.
   void settle(Cycle until) {
     for (SchedulerView& view : schedulers) settle(view, until);
   }
-  // What the warps of an application on a scheduler do: something of no concern here; wait for memory or at
-  // barriers; or wait while another has its turn or a unit (a counter of pair()).
+  // Counters for the state of an application's warps on a scheduler: a state that does not matter
+  // here; waiting for memory; or waiting at barriers. Waits for another application's turn or
+  // unit are counters of pair().
   [[nodiscard]] std::uint64_t* present() { return &rest_; }
   [[nodiscard]] std::uint64_t* memory(AppId app) { return &apps[app].memory_scheduler_cycles; }
   [[nodiscard]] std::uint64_t* barrier(AppId app) { return &apps[app].barrier_scheduler_cycles; }
-  /// All have gone.
+  /// All warps have left.
   void nobody(Cycle now) {
     for (SchedulerView& view : schedulers) come_and_go(view, 0, now);
   }
 
-  /// What the schedulers touch with few applications, into the host's cache.
+  /// Prefetches what the schedulers touch with few applications.
   [[gnu::always_inline]] void prefetch() const {
     for (const SchedulerView& view : schedulers) prefetch_lines(&view, &view.apps[3]);
     prefetch_lines(&unit_user, &unit_user + 1);
@@ -108,15 +110,15 @@ struct SmLedger {
   ledger::ServingLine heads;
   ledger::ServingLine requests;
   ledger::ServingLine replies;
-  std::array<std::uint32_t, kMaxApps> queued{};        // places of the miss queue
-  std::array<std::uint32_t, kMaxApps> queued_reads{};  // of these, not by stores
-  Cycle port_until = 0;                                // the last packet is through
-  // Of the instruction at the head:
+  std::array<std::uint32_t, kMaxApps> queued{};        // entries of the miss queue, by application
+  std::array<std::uint32_t, kMaxApps> queued_reads{};  // entries of `queued` that are not stores
+  Cycle port_until = 0;                                // when the port has finished the last packet
+  // State of the instruction at the head:
   AppId head_app = 0;
-  Cycle head_start = 0;  // it could have come to the head
-  Cycle head_until = 0;  // the one before was there until then
+  Cycle head_start = 0;  // when it could have reached the head
+  Cycle head_until = 0;  // until when the previous instruction was at the head
 
-  // Calls, so that the load/store unit without a ledger saves no registers for them.
+  // Not inlined, so that a load/store unit without a ledger saves no registers for these calls.
   [[gnu::noinline]] void left_head(Cycle until) {
     charge_stall();
     const Cycle begin = std::max(head_start, head_until);
@@ -125,10 +127,11 @@ struct SmLedger {
     heads.pass(head_app, head_start, until, {pairs[head_app].data(), &arch::PairCounters::lsu_cycles});
     apps[head_app].lsu_queue_cycles += until - std::min(head_start, until);
   }
-  std::array<std::uint32_t, kMaxApps> held{};  // of what the head stalls for, by application
-  Cycle stalled = 0;                           // cycles for which it has, while these were held
+  std::array<std::uint32_t, kMaxApps> held{};  // by application: resources held of the
+                                               // kind that the head waits for
+  Cycle stalled = 0;                           // stall cycles of the head while these were held
 
-  /// The head stalls while so many are held.
+  /// The head stalls while `now_held` resources are held.
   void stalls_for(const std::array<std::uint32_t, kMaxApps>& now_held) {
     if (held == now_held) return;
     charge_stall();
@@ -144,8 +147,9 @@ struct SmLedger {
         pairs[head_app][app].l1_entry_cycles += stalled * held[app] / all;
     stalled = 0;
   }
-  // `counts`: somebody waits for it, and not all of its time is charged. It could go when it was `ready` and
-  // the one before it through, and went at `now`; those that are queued then have waited as long.
+  // A request was sent at `now`. `counts`: an instruction waits for it, and its time is not charged already.
+  // The request could have left when it was `ready` and the previous packet had passed the port. Queued
+  // requests have waited just as long.
   [[gnu::noinline]] void request_sent(AppId app, bool counts, Cycle ready, Cycle now, Cycle until) {
     const Cycle able = std::max(ready, port_until);
     port_until = until;
@@ -171,7 +175,7 @@ struct SmLedger {
     });
     view.since = end;
   }
-  /// From `now` on these count on the scheduler, and no others.
+  /// From `now` on, exactly these applications count on the scheduler.
   void come_and_go(SchedulerView& view, std::uint32_t with_warps, Cycle now) {
     settle(view, now);
     for_apps(with_warps & ~view.counted, [&](AppId app) {
@@ -182,7 +186,7 @@ struct SmLedger {
     view.since = now;
   }
 
-  std::uint64_t rest_ = 0;  // what is not counted
+  std::uint64_t rest_ = 0;  // cycles in states that do not matter
 };
 
 }  // namespace gpumux::sm

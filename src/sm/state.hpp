@@ -1,7 +1,7 @@
-// One SM: its rooms, each a class of its own with private members, and the flow of control between them. Its
-// work is split over files: blocks.cpp (launch, exit, end of blocks), issue.cpp (time, and what an
-// instruction that issues sets going), lsu.cpp (memory instructions), memory_issue.cpp (memory schemes),
-// report.cpp (probes and checks).
+// One SM: its rooms, each a class with private members, and the flow of control between them. The functions
+// are in several files: blocks.cpp (launch, exit, end of blocks), issue.cpp (time, and the effects of an
+// instruction that issues), lsu.cpp (memory instructions), memory_issue.cpp (memory schemes), report.cpp
+// (probes and checks), and others named below.
 #pragma once
 
 #include <array>
@@ -38,16 +38,16 @@ struct Sm::State {
   void choose_carveout(Cycle now);
   void warp_exits(std::uint32_t slot, Cycle now);
   void arrive(std::uint32_t slot, const TimedInst& inst, Cycle now);
-  /// Warps that a barrier has let go.
+  /// Places warps that a barrier has released.
   void place_released(const Block& block, BlockTable::Released released, Cycle now);
   void finish_blocks(Cycle now);
   void rare_events(Cycle now);
-  /// The cycle up to which the machine has come, also where this SM slept and was not run.
+  /// The cycle that the machine has reached, even if this SM slept and was not run.
   [[nodiscard]] Cycle known_now() const { return std::max(now_, settled); }
   [[nodiscard]] Cycle end_of_window(Cycle now) const { return now - now % window + window; }
   void find_rare() {
     rare_next = std::min({table.next_end(), gate.next(), triggers.next()});
-    // What it lets issue in its cycle has to be known at the end of the one before.
+    // The warps that CCWS lets issue in a cycle must be known at the end of the previous cycle.
     if (locality && locality->next() != kNever) [[unlikely]]
       rare_next = std::min(rare_next, locality->next() - 1);
   }
@@ -55,11 +55,11 @@ struct Sm::State {
 
   // --- block_life.cpp ---------------------------------------------------------------------------
   void ask_to_leave(std::uint32_t residency, Left how, arch::ContextMove move);
-  /// A block that has been asked to leave may be ready to.
+  /// Lets a block that was asked to leave do so, if it is ready.
   void look_at_leaving(Block& block, Cycle now);
   void hand_over(Block& block, Cycle now);
   void begin_move(Block& block, bool save, std::uint32_t lines, Cycle now);
-  /// What the load/store unit tells: a line of a context is where it was to be.
+  /// Called by the load/store unit: a line of a context has reached its destination.
   void context_moved(std::uint32_t move, Cycle now);
 
   // --- issue.cpp --------------------------------------------------------------------------------
@@ -68,32 +68,32 @@ struct Sm::State {
   void prefetch_schedulers(Cycle begin) const;
   void prefetch_warps(Cycle begin);
   void prefetch_waiters() const;
-  /// All that a memory instruction and its end touch of a warp,
+  /// Prefetches what a memory instruction and its end touch of a warp.
   [[gnu::always_inline]] void prefetch_warp(std::uint32_t slot) const {
     __builtin_prefetch(&table.warp(slot), 1);
     __builtin_prefetch(&table.warp(slot).mem_next, 1);
     stage.prefetch_scoreboard(slot);
   }
-  /// and, when that is here, its next records.
+  /// Prefetches the warp's next records. Call when the data of prefetch_warp() has arrived.
   [[gnu::always_inline]] void prefetch_records(std::uint32_t slot) const {
     const Warp& warp = table.warp(slot);
     __builtin_prefetch(warp.next);
     __builtin_prefetch(warp.mem_next);
   }
-  // Order: the warp scheduler's class.
+  // Order: class of the warp scheduler.
   template <typename Order, Beside kBeside>
   Cycle simulate(Cycle begin);
   [[nodiscard]] Cycle next_event(Cycle from) const;
   template <Beside kBeside>
   [[nodiscard]] Cycle next_after(Cycle from) const;
-  // What the issue stage asks and tells: see issue_stage.hpp.
+  // Functions of Pipes for the issue stage, see issue_stage.hpp.
   [[nodiscard]] bool has_room() const { return lsu.has_room(); }
   [[nodiscard]] bool accepts(Cycle now) const { return lsu.accepts(now); }
   [[nodiscard]] AppId head_app() const { return lsu.head_app(); }
   void issue(Scheduler& scheduler, std::uint32_t index, std::uint32_t local, Cycle now);
   [[nodiscard]] bool viewed() const { return view != nullptr; }
   [[gnu::cold]] void issue_viewed(Scheduler& scheduler, std::uint32_t index, std::uint32_t local, Cycle now);
-  /// For a view: nothing has changed since what it has counted last.
+  /// For a view: counts the cycles before `until`, in which nothing has changed.
   void account(Cycle until) {
     if (view) [[unlikely]]
       view->account(stage, until, lsu.has_room());
@@ -105,7 +105,7 @@ struct Sm::State {
   // --- memory_issue.cpp -------------------------------------------------------------------------
   void set_memory_scheme(const arch::MemoryScheme& scheme);
   void set_memory_sharers(std::uint32_t sharers);
-  /// The first block of an application has come; its last one has ended.
+  /// The first block of an application has arrived; the last block of an application has ended.
   void memory_arrived(AppId app, Cycle now);
   void memory_left(AppId app, Cycle now) {
     memory.left(app);
@@ -115,9 +115,9 @@ struct Sm::State {
   void memory_ends(AppId app, Cycle at, Cycle now);
 
   // --- issue_gate.cpp ---------------------------------------------------------------------------
-  /// The gate may have opened or closed for these kernels (bits).
+  /// The gate may have opened or closed for these kernels (mask).
   void gate_changed(std::uint32_t changed, Cycle now);
-  /// The kernel's warps that run or wait at a barrier are others than before.
+  /// The set of the kernel's warps that run or wait at a barrier has changed.
   void warps_changed(KernelSlot kernel, Cycle now) {
     if (locality) [[unlikely]]
       choose_loads(now);
@@ -136,15 +136,15 @@ struct Sm::State {
 
   // --- ccws.cpp ---------------------------------------------------------------------------------
   void begin_locality();
-  /// Which warps may issue loads from `now` on.
+  /// Chooses the warps that may issue loads from `now` on.
   void choose_loads(Cycle now);
 
   // --- async_copies.cpp -------------------------------------------------------------------------
-  /// A group of copies ends, or is waited for.
+  /// A group of copies is committed, or a warp waits for groups.
   void control_copies(Warp& warp, std::uint32_t slot, const TimedInst& inst, Cycle now);
   void access_mbarrier(Warp& warp, std::uint32_t slot, workload::MbarrierWord word, Cycle now);
   void copy_arrived(const MemoryOp& op, Cycle ready, Cycle now);
-  /// What the block's warps wait for may have happened.
+  /// The conditions that the block's warps wait for may hold now.
   void end_waits(const Block& block, Cycle now);
   void copies_came(const Block& block, const BlockContext* context);
   void copies_leave(const Block& block, BlockContext& context) const;
@@ -158,7 +158,7 @@ struct Sm::State {
   void issue_memory(Warp& warp, std::uint32_t slot, const TimedInst& inst, const workload::ExecRecord& record,
                     Cycle now, std::uint32_t delay);
   void send_fetch_misses(Cycle now);
-  // What the load/store unit tells: see load_store_unit.hpp.
+  // Functions of the Listener of the load/store unit, see load_store_unit.hpp.
   void performed(const MemoryOp& op, Cycle ready, Cycle now);
   void room(std::uint32_t slot, Cycle now) {
     stage.memory_begun(slot, now);
@@ -176,25 +176,26 @@ struct Sm::State {
 
   arch::KernelCounters& count(KernelSlot kernel) { return counters[kernel]; }
 
-  arch::MachineConfig config;  // a copy: the machine's may go
+  arch::MachineConfig config;  // a copy: the machine's configuration may be destroyed
   SmId id;
   std::vector<FinishedBlock>& finished;
-  Cycle window;                    // of time
-  bool memory_controlled = false;  // a memory scheme is on
-  bool stops_at_ends = false;      // run() returns at the end of the window in which a block ended
-  bool stops_for_records = false;  // or is marked to be refilled in its turn
-  Cycle now_ = 0;                  // simulated up to here
-  Cycle stop = 0;                  // simulate() returns here,
-  Cycle run_to = 0;                // and run()
-  Cycle settled = 0;               // a sleeping SM's counters are up to date up to here
-  std::uint32_t moves = 0;         // of contexts so far
-  Cycle rare_next = kNever;        // a block ends, or the gate or a trigger is due
-  std::uint64_t progress = 0;      // instructions issued
+  Cycle window;                    // length of a window of time
+  bool memory_controlled = false;  // true: a memory scheme is on
+  bool stops_at_ends = false;      // run() returns at the end of a window in which a block ended
+  bool stops_for_records = false;  // run() returns at the end of a window in which a block was marked
+                                   // to be refilled in its turn
+  Cycle now_ = 0;                  // simulated up to this cycle
+  Cycle stop = 0;                  // simulate() returns at this cycle
+  Cycle run_to = 0;                // run() returns at this cycle
+  Cycle settled = 0;               // counters of a sleeping SM are up to date up to this cycle
+  std::uint32_t moves = 0;         // number of moves of contexts so far
+  Cycle rare_next = kNever;        // next cycle in which a block ends, or the gate or a trigger is due
+  std::uint64_t progress = 0;      // number of instructions issued
   std::unique_ptr<SmLedger> ledger;
-  std::unique_ptr<LostLocality> locality;  // with CCWS
+  std::unique_ptr<LostLocality> locality;  // only with CCWS
   std::unique_ptr<SmView> view;
-  std::vector<std::uint16_t> running;  // of the last choose_loads()
-  /// Memory instructions do not issue as the warp scheduler alone wants, or somebody looks at who issues.
+  std::vector<std::uint16_t> running;  // warps of the last choose_loads()
+  /// Control: memory instructions do not issue only by the warp scheduler's order, or a view observes issue.
   [[nodiscard]] Beside beside() const {
     return memory_controlled || locality || view ? Beside::Control
            : ledger                              ? Beside::Ledger
@@ -202,7 +203,7 @@ struct Sm::State {
   }
   std::array<arch::KernelCounters, arch::kMaxKernelSlots> counters{};
 
-  // The rooms: who is here, where instructions come from, which of them issue, and those of memory.
+  // The rooms: resident blocks, supply of instructions, issue, and memory.
   BlockTable table;
   FrontEnd front;
   MemoryControl memory;

@@ -1,5 +1,5 @@
-// The texture cache: lines, MSHRs and who waits for them, as L1 has them. It is read-only, whole lines come,
-// and nothing invalidates it: what it holds is a matter of time alone.
+// The texture cache: lines, MSHRs and waiters, in an L1 object. The texture cache is read-only, gets whole
+// lines, and is never invalidated, because its contents affect only timing.
 #pragma once
 
 #include "arch/config.hpp"
@@ -13,7 +13,7 @@ class TextureCache {
       : on_(config.bytes > 0), latency_(config.latency), lines_(as_l1(config)) {}
   /// False: texture fetches go through L1.
   [[nodiscard]] bool on() const { return on_; }
-  [[nodiscard]] std::uint32_t latency() const { return latency_; }  // core cycles, hit to use
+  [[nodiscard]] std::uint32_t latency() const { return latency_; }  // core cycles from hit to use
   [[nodiscard]] L1& lines() { return lines_; }
   [[nodiscard]] const L1& lines() const { return lines_; }
 

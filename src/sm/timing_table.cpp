@@ -17,7 +17,7 @@ std::uint32_t unit_cycles(const arch::MachineConfig& config, isa::Unit unit,
 
 namespace {
 
-/// Core cycles by which the passes of a matrix product behind the first delay its result.
+/// Core cycles by which the later passes of a matrix product delay its result.
 std::uint32_t further_passes(const arch::MachineConfig& config, const isa::StaticInst& inst) {
   return inst.unit == isa::Unit::Tensor
              ? (config.tensor_passes(inst) - 1) * unit_cycles(config, inst.unit, inst.latency_class)
@@ -45,14 +45,14 @@ std::vector<std::uint32_t> phase_cycles(const arch::MachineConfig& config,
   return cycles;
 }
 
-/// Registers come to the border between the slots written and those read: they are the operands.
+/// Moves registers to the border between written and read slots: these are the operands.
 void TimingTable::collect(TimedInst& inst, std::uint32_t operands, std::uint32_t banks) const {
   const auto is_register = [this](std::uint16_t slot) { return slot < predicates_; };
   std::uint16_t* const border = inst.slot.data() + inst.num_dst;
   std::uint16_t* const first = std::stable_partition(inst.slot.data(), border, std::not_fn(is_register));
   std::uint16_t* const end = std::stable_partition(border, inst.slot.data() + inst.num_slots, is_register);
   const auto sources = std::min(operands, static_cast<std::uint32_t>(end - border));
-  // Operands that are also destinations are listed as destinations alone.
+  // Operands that are also destinations are listed only as destinations.
   const auto destinations = std::min(operands - sources, static_cast<std::uint32_t>(border - first));
   inst.first_read = static_cast<std::uint8_t>(inst.num_dst - destinations);
   inst.num_reads = static_cast<std::uint8_t>(sources + destinations);
@@ -87,8 +87,7 @@ TimingTable::TimingTable(const arch::MachineConfig& config, const isa::StaticIns
   for (std::uint32_t pc = 0; pc < size; ++pc) {
     isa::StaticInst from = table[pc];
     TimedInst& inst = insts_[pc];
-    // Where there is a uniform datapath it has a row of its own; elsewhere these are instructions like
-    // others.
+    // A uniform datapath has a latency class of its own. Without one, uniform instructions are like others.
     if (from.unit == isa::Unit::Uniform && config.serving(from.unit) == isa::Unit::Uniform)
       from.latency_class = isa::LatencyClass::Uniform;
     inst.latency = static_cast<std::uint16_t>(
@@ -111,7 +110,8 @@ TimingTable::TimingTable(const arch::MachineConfig& config, const isa::StaticIns
                          : static_cast<std::uint16_t>(slot - isa::kPredicateSlot + predicates_);
     }
     collect(inst, from.num_operands, banks);
-    // What is left over repeats a slot, or names one behind those in use: no other line of the host's cache.
+    // Unused slots repeat a slot of the instruction or name the slot never written, so that no
+    // further cache line is touched.
     std::fill(inst.slot.begin() + inst.num_slots, inst.slot.end(),
               inst.num_slots > 0 ? inst.slot[0] : never_written_);
   }

@@ -64,7 +64,7 @@ std::vector<arch::Fired> Sm::take_fired() { return std::exchange(state_->trigger
 
 bool Sm::has_fired() const { return !state_->triggers.fired().empty(); }
 
-/// Acts from `cycle` on.
+/// Fires a trigger, with effect from `cycle` on.
 void Sm::State::fire(const arch::Trigger& trigger, Cycle cycle) {
   triggers.fired().push_back({trigger.id, cycle});
   for (std::uint32_t k = trigger.forbid; k != 0; k &= k - 1)
@@ -76,13 +76,13 @@ void Sm::State::fire(const arch::Trigger& trigger, Cycle cycle) {
 }
 
 void Sm::State::run_triggers(Cycle now) {
-  lsu.settle(now + 1);  // stalls are counted when they end, else
+  lsu.settle(now + 1);  // otherwise, stalls are counted only when they end
   triggers.run(
       now, counters.data(), [&](const arch::Trigger& trigger) { fire(trigger, now + 1); },
       [&] { sample_warps(); });
 }
 
-/// Warps that could have issued at the end of the cycle.
+/// Samples the warps that could have issued at the end of the cycle.
 void Sm::State::sample_warps() {
   for (std::uint32_t here = table.present(); here != 0; here &= here - 1)
     ++warp_samples[static_cast<std::size_t>(std::countr_zero(here))].samples;

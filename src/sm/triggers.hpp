@@ -1,4 +1,4 @@
-// Triggers that mechanisms have armed in this SM (arch/trigger.hpp).
+// The triggers that mechanisms have armed in this SM (arch/trigger.hpp).
 #pragma once
 
 #include <algorithm>
@@ -13,12 +13,13 @@ class Triggers {
  public:
   void arm(const arch::Trigger& trigger, Cycle now);
   void disarm(std::uint32_t id);
-  /// A new kernel has the slot: what was armed for the former one does not concern it.
+  /// A new kernel has the slot. Removes the effects of triggers on the previous kernel.
   void begin(arch::KernelSlot kernel);
-  /// At the end of this cycle a trigger has to be looked at, or of an earlier one; kNever: none is armed.
+  /// The first cycle at whose end a trigger must be checked, which may have passed;
+  /// kNever: no trigger is armed.
   [[nodiscard]] Cycle next() const { return next_; }
-  /// Calls fire(trigger) for each that acts from the cycle after `now` on, sample() for one that samples
-  /// then. `counters`: by kernel, up to the end of `now`.
+  /// Calls fire(trigger) for each trigger with effect from the cycle after `now` on, and sample() for each
+  /// one that samples then. `counters`: by kernel, up to the end of `now`.
   template <typename Fire, typename Sample>
   void run(Cycle now, const arch::KernelCounters* counters, const Fire& fire, const Sample& sample) {
     using When = arch::Trigger::When;
@@ -40,14 +41,15 @@ class Triggers {
     }
     find_next();
   }
-  /// That have fired, for those who armed them to take away.
+  /// Fired triggers that have not been taken.
   [[nodiscard]] std::vector<arch::Fired>& fired() { return fired_; }
   [[nodiscard]] const std::vector<arch::Fired>& fired() const { return fired_; }
 
  private:
   struct Armed {
     arch::Trigger trigger;
-    Cycle at;  // from whose begin it acts, or samples before; 0: each cycle has to be looked at
+    Cycle at;  // cycle from whose start it has effect, or before which it samples; 0:
+               // must be checked each cycle
   };
   void find_next();
 

@@ -1,8 +1,8 @@
-// The queues of two-level warp schedulers. A few warps issue, from the ready queue; those that could follow
-// them are in the active queue. One that waits for what takes long (memory, a barrier, a fence), or that
-// nothing lets issue, is pending: it leaves, and the head of the active queue takes its place; it comes back
-// into the active queue when the wait is over. Source: awatramani17 section 3.4.2.2 and table 3.1, after
-// Narasiman et al., MICRO 2011.
+// The queues of two-level warp schedulers. A few warps are in the ready queue and may issue. Warps that could
+// replace them are in the active queue. A warp that waits for a long time (memory, a barrier, a fence), or
+// that is held back, becomes pending: it leaves the ready queue, and the head of the active queue takes its
+// place. When the wait is over, the warp returns to the active queue. Source: awatramani17 section 3.4.2.2
+// and table 3.1, after Narasiman et al., MICRO 2011.
 #pragma once
 
 #include <algorithm>
@@ -13,7 +13,7 @@
 
 namespace gpumux::sm {
 
-/// PhaseLength: of the phase that begins where the warp waited.
+/// Order of the active queue. PhaseLength: by the length of the phase that starts where the warp waited.
 enum class ActiveOrder : std::uint8_t { Arrival, Age, PhaseLength };
 
 template <ActiveOrder kOrder>
@@ -22,8 +22,8 @@ struct TwoLevel {
   struct State {
     WarpMask ready_queue = 0;
     WarpMask in_active = 0;
-    std::vector<std::uint8_t> active;  // the active queue, its head first
-    std::uint8_t last = kNoWarp - 1;   // that issued
+    std::vector<std::uint8_t> active;  // the active queue, head first
+    std::uint8_t last = kNoWarp - 1;   // warp that issued last
   };
   static void configure(State& /*state*/, const arch::SmConfig& /*config*/) {}
   static WarpMask eligible(const State& state) { return state.ready_queue; }
@@ -43,7 +43,7 @@ struct TwoLevel {
     auto room = static_cast<int>(ready_queue) - std::popcount(state.ready_queue);
     if (arriving != 0) {
       state.in_active |= arriving;
-      for (const std::uint8_t warp : view.by_age)  // of those that come at once, the oldest first
+      for (const std::uint8_t warp : view.by_age)  // warps that arrive together: oldest first
         if (((arriving >> warp) & 1U) != 0) state.active.push_back(warp);
       if constexpr (kOrder != ActiveOrder::Arrival) {
         state.active.clear();
@@ -58,7 +58,7 @@ struct TwoLevel {
     state.active.erase(state.active.begin(), state.active.begin() + static_cast<std::ptrdiff_t>(taken));
     state.in_active &= ~state.ready_queue;
   }
-  /// The active queue, which is in the order of age: of equal ones the oldest stays first.
+  /// Sorts the active queue, which is in order of age, by distance. Of equal warps, the oldest stays first.
   template <typename Distance>
   static void sort_by_distance(State& state, const Distance& distance) {
     std::vector<std::uint8_t>& active = state.active;

@@ -1,4 +1,4 @@
-// A timing wheel of warp masks: which warps to look at again in which of the next 64 cycles.
+// A timing wheel of warp masks: the warps to look at again in each of the next 64 cycles.
 #pragma once
 
 #include <algorithm>
@@ -16,7 +16,7 @@ class WakeWheel {
   static constexpr Cycle kSlots = 64;
   explicit WakeWheel(std::uint32_t schedulers) : schedulers_(schedulers), masks_(kSlots * schedulers, 0) {}
 
-  /// `wake` > now. A warp that wakes later than the wheel reaches comes up early and is added again.
+  /// Requires `wake` > now. A warp that wakes beyond the end of the wheel appears early and is added again.
   void add(std::uint32_t scheduler, std::uint32_t warp, Cycle now, Cycle wake) {
     GPUMUX_DCHECK(wake > now);
     const Cycle slot = std::min(wake, now + kSlots - 1) % kSlots;
@@ -29,12 +29,12 @@ class WakeWheel {
     return now + static_cast<Cycle>(std::countr_zero(std::rotr(occupied_, static_cast<int>(now % kSlots))));
   }
   [[nodiscard]] bool due(Cycle now) const { return ((occupied_ >> (now % kSlots)) & 1U) != 0; }
-  /// Of the next cycles.
+  /// Prefetches the masks of the next cycles.
   [[gnu::always_inline]] void prefetch(Cycle now) const {
     for (Cycle cycle = now; cycle < now + 8; cycle += 2)
       __builtin_prefetch(&masks_[(cycle % kSlots) * schedulers_], 1);
   }
-  /// Adds the warps that come up in [begin, end) to a mask for each scheduler.
+  /// Adds the warps that wake in [begin, end) to the mask of each scheduler.
   void due(Cycle begin, Cycle end, WarpMask* warps) const {
     std::uint64_t slots = std::rotr(occupied_, static_cast<int>(begin % kSlots));
     if (end - begin < kSlots) slots &= (std::uint64_t{1} << (end - begin)) - 1;
@@ -43,7 +43,7 @@ class WakeWheel {
       for (std::uint32_t s = 0; s < schedulers_; ++s) warps[s] |= masks_[slot * schedulers_ + s];
     }
   }
-  /// Takes the warps of one scheduler out; call for all of them, then done().
+  /// Removes and returns the warps of one scheduler. Must be called for all schedulers, then done().
   [[nodiscard]] WarpMask take(std::uint32_t scheduler, Cycle now) {
     WarpMask& mask = masks_[(now % kSlots) * schedulers_ + scheduler];
     const WarpMask warps = mask;

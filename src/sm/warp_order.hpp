@@ -1,17 +1,18 @@
-// What warp schedulers (src/sm/warp_schedulers, a header each) are made of. A scheduler is a class without
-// data: its State lies in each Scheduler of an SM, and issue is compiled for each class. It has
+// Building blocks of warp schedulers (src/sm/warp_schedulers, one header each). A scheduler is
+// a class without data. Each Scheduler of an SM contains its State, and issue is compiled for
+// each class. The class has:
 //
-//   struct State                             what it remembers, of one of an SM's schedulers
-//   - configure(state, config): sets what the machine's file leaves open
+//   struct State                             what it remembers for one of an SM's schedulers
+//   - configure(state, config): sets parameters of the machine's file
 //   - eligible(state): the warps among which it chooses
-//   - refresh(state, view, ready_queue): before it is asked: what has changed since
-//   - pick(state, by_age, candidates): who issues; candidates: eligible, ready, and their units are free
+//   - refresh(state, view, ready_queue): called before a choice, with what has changed
+//   - pick(state, by_age, candidates): the warp that issues; candidates: eligible, ready, and unit free
 //   - issued(state, warp), left(state, warp): the warp has issued; has exited
-//   - likely(state, by_age, ready, count): about `count` that issue soon: the host fetches what they touch
-//   - counted(state): the warps whose waits are the reason when none can issue
+//   - likely(state, by_age, ready, count): about `count` warps that will issue soon, for prefetches
+//   - counted(state): the warps whose waits are the reason if no warp can issue
 //
-// One that says kByPhase has a last argument `distance` in refresh() and pick(): distance(warp) is the warp's
-// in core cycles to the end of its phase (isa/phases.hpp).
+// A class with kByPhase gets a last argument `distance` in refresh() and pick(): distance(warp) is the number
+// of core cycles to the end of the warp's phase (isa/phases.hpp).
 #pragma once
 
 #include <bit>
@@ -27,17 +28,17 @@ struct SmConfig;
 
 namespace gpumux::sm {
 
-/// No warp of the at most 64 of a scheduler.
+/// No warp; a scheduler has at most 64 warps.
 inline constexpr std::uint8_t kNoWarp = 64;
-/// Resident warps of a scheduler that have not exited, the oldest first: by the launch of their block, then
-/// by their number in it.
+/// Resident warps of a scheduler that have not exited, oldest first: by launch of their block, then
+/// by number within the block.
 using WarpsByAge = std::vector<std::uint8_t>;
 
 /// The warps of one scheduler at one moment.
 struct WarpView {
   const WarpsByAge& by_age;
   WarpMask alive;
-  /// They wait for memory, a barrier or a fence, or nothing lets them issue now.
+  /// Warps that wait for memory, a barrier or a fence, or are held back.
   WarpMask blocked;
 };
 
@@ -49,7 +50,7 @@ struct WarpView {
   return 0;
 }
 
-/// Of the candidates, at least one, the one with the least distance; of equal ones the oldest.
+/// The candidate with the least distance; of equal ones the oldest. Requires at least one candidate.
 template <typename Distance>
 [[gnu::always_inline]] inline std::uint32_t nearest(const WarpsByAge& by_age, WarpMask candidates,
                                                     const Distance& distance) {
@@ -66,14 +67,14 @@ template <typename Distance>
   return nearest;
 }
 
-/// The first of the candidates behind `last`, around.
+/// Round robin: the first of the candidates behind `last`.
 [[gnu::always_inline]] inline std::uint32_t next_behind(std::uint32_t last, WarpMask candidates) {
   const unsigned first = (last + 1U) % 64;
   return (first + static_cast<unsigned>(std::countr_zero(std::rotr(candidates, static_cast<int>(first))))) %
          64;
 }
 
-/// The first `count` of them.
+/// Round robin: the first `count` of the warps behind `last`.
 inline WarpMask first_behind(std::uint32_t last, WarpMask warps, std::uint32_t count) {
   const auto first = static_cast<int>((last + 1) % 64);
   WarpMask found = 0;
@@ -82,7 +83,7 @@ inline WarpMask first_behind(std::uint32_t last, WarpMask warps, std::uint32_t c
   return found;
 }
 
-/// The `count` oldest of them.
+/// The `count` oldest of the warps.
 inline WarpMask first_by_age(const WarpsByAge& by_age, WarpMask warps, std::uint32_t count) {
   WarpMask found = 0;
   for (std::size_t i = 0; warps != 0 && count != 0 && i < by_age.size(); ++i) {
@@ -94,7 +95,7 @@ inline WarpMask first_by_age(const WarpsByAge& by_age, WarpMask warps, std::uint
   return found;
 }
 
-/// Any resident warp may issue.
+/// Base of schedulers with a single level: any resident warp may issue.
 struct SingleLevel {
   static constexpr bool kByPhase = false;
   template <typename State>

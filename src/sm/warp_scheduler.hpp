@@ -6,7 +6,7 @@
 
 namespace gpumux::sm {
 
-/// The memory of each; one of them is in use.
+/// The states of all warp schedulers, of which one is used.
 struct WarpSchedulerStates {
   explicit WarpSchedulerStates(const arch::SmConfig& config) {
 #define GPUMUX_CONFIGURE(name, type, description) type::configure(name, config);
@@ -19,7 +19,7 @@ struct WarpSchedulerStates {
   [[nodiscard]] const type::State& of(type /*which*/) const { return name; }
   GPUMUX_WARP_SCHEDULERS(GPUMUX_STATE)
 #undef GPUMUX_STATE
-  /// The warp has exited: its number is another's from now on.
+  /// The warp has exited. Its number may be reused by another warp.
   void left(std::uint32_t warp) {
 #define GPUMUX_LEFT(name, type, description) type::left(name, warp);
     GPUMUX_WARP_SCHEDULERS(GPUMUX_LEFT)

@@ -15,7 +15,7 @@ std::array<std::uint32_t, kMaxApps> divide_ways(const WayHits& hits, std::uint32
     left -= std::min(left, 1U);
   }
   while (left > 0 && sharers != 0) {
-    // Hits per way as fractions: a/b > c/d when a*d > c*b.
+    // Compares hits per way as fractions: a/b > c/d if a*d > c*b.
     std::uint32_t winner = kMaxApps, winner_ways = 1;
     std::uint64_t winner_hits = 0;
     for (std::uint32_t app = 0; app < kMaxApps; ++app) {
@@ -47,7 +47,7 @@ std::uint32_t ShadowTags::access(std::uint32_t set, std::uint64_t line) {
   const auto last = first + static_cast<std::ptrdiff_t>(ways_);
   auto found = std::find(first, last, line + 1);
   const auto place = static_cast<std::uint32_t>(found - first);
-  if (found == last) --found;  // the oldest goes
+  if (found == last) --found;  // the oldest line is evicted
   std::copy_backward(first, found, found + 1);
   *first = line + 1;
   return place;
@@ -105,7 +105,7 @@ void WayPartition::halve(unsigned times) {
 }
 
 std::array<std::uint32_t, kMaxApps> WayPartition::update(Cycle now, std::uint32_t ways) {
-  const Cycle missed = (now - next_) / interval_;  // ends of intervals before the last, without any access
+  const Cycle missed = (now - next_) / interval_;  // intervals without any access before the last one
   next_ += (missed + 1) * interval_;
   halve(static_cast<unsigned>(std::min<Cycle>(missed, kHitBits)));
   const std::array<std::uint32_t, kMaxApps> granted = divide_ways(hits_, ways, sharers_);

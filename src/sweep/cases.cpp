@@ -12,13 +12,13 @@
 namespace gpumux::sweep {
 namespace {
 
-/// Draws one case after the other.
+/// A sample of cases, which are drawn one after another.
 class Sample {
  public:
   Sample(const std::vector<Workload>& workloads, const CaseChoice& choice)
       : workloads_(workloads), choice_(choice), used_(workloads.size()), taken_(workloads.size()) {}
 
-  /// A workload that does not have the goal yet; there must be one.
+  /// Draws a workload that does not have the goal yet. There must be one.
   void draw(std::size_t goal) {
     std::size_t best = 0;
     std::optional<Rank> least;
@@ -43,8 +43,9 @@ class Sample {
   }
 
  private:
-  /// How often the workload runs; whether others come before it; how often its first application, and the
-  /// mean of its others, with this goal, and with any; a hash.
+  /// The order of preference, smallest first: number of cases of the workload; false for named workloads.
+  /// Then how often the first application, and the mean of the others, occur with this goal, and with any
+  /// goal. Last, a hash.
   using Rank = std::tuple<std::size_t, bool, std::size_t, double, std::size_t, double, std::uint64_t>;
 
   [[nodiscard]] bool stands_first(std::size_t position) const { return choice_.first_has && position == 0; }
@@ -73,7 +74,8 @@ class Sample {
   CaseChoice choice_;
   std::vector<std::size_t> used_;                // by workload
   std::vector<std::vector<std::size_t>> taken_;  // goals by workload
-  /// How often an application stands first, or not, in cases with a goal; choice_.goals: with any.
+  /// How often an application is first, or not first, in the cases with a goal; with index choice_.goals: in
+  /// all cases.
   std::map<std::tuple<std::size_t, std::size_t, bool>, std::size_t> count_;
 };
 
@@ -88,8 +90,8 @@ std::vector<std::vector<std::size_t>> choose_cases(const std::vector<Workload>& 
     return std::vector<std::vector<std::size_t>>(workloads.size(), all);
   }
   Sample sample(workloads, choice);
-  // Round by round, so that no goal has its choice of all workloads before the others. The goals of a last
-  // round that is not whole are spread over all of them.
+  // Draws in rounds, so that no goal chooses from all workloads before the others. In an incomplete last
+  // round, the goals are spread over the whole range.
   for (std::size_t drawn = 0; drawn < cases;) {
     const std::size_t round = std::min(goals, cases - drawn);
     for (std::size_t i = 0; i < round; ++i) sample.draw(i * goals / round);

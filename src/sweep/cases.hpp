@@ -1,4 +1,4 @@
-// Which cases of a sweep run: all workloads with all goals, or a balanced sample of them.
+// Selects the cases of a sweep: all workloads with all goals, or a balanced sample.
 #pragma once
 
 #include <cstddef>
@@ -9,15 +9,16 @@
 namespace gpumux::sweep {
 
 struct CaseChoice {
-  std::size_t goals = 1;   // with CPU programs: goals beside programs; 1 where the sweep has none
-  bool first_has = false;  // the first application of a workload has the goal, and counts apart
-  std::size_t cases = 0;   // that run; 0, or as many as there are: all
-  std::size_t named = 0;   // the first workloads, so many, come before others
+  std::size_t goals = 1;   // number of goals (with CPU programs, of pairs of both); 1 without goals
+  bool first_has = false;  // the first application of a workload has the goal, and is counted separately
+  std::size_t cases = 0;   // cases to select; 0, or as many as there are: all
+  std::size_t named = 0;   // the first `named` workloads are preferred
 };
-/// For each workload the goals with which it runs, as indices. A sample has each goal equally often, give or
-/// take one, and takes workloads that it has not yet before others; of these, such whose first applications,
-/// and then others, the goal, and then the sample, has had least. What is equal in all that is decided by a
-/// hash of the indices, so that the sample depends on nothing but the arguments.
+/// The goals with which each workload runs, as indices.
+/// A sample has each goal equally often, plus or minus one. It prefers workloads that it does not have yet.
+/// Among these, it prefers workloads whose first application, and then other applications, are rarest with
+/// the goal, and then in the sample. A hash of the indices decides ties, so that the sample depends only on
+/// the arguments.
 [[nodiscard]] std::vector<std::vector<std::size_t>> choose_cases(const std::vector<Workload>& workloads,
                                                                  const CaseChoice& choice);
 

@@ -22,14 +22,15 @@ namespace {
 
 namespace fs = std::filesystem;
 
-/// A machine with one value of each setting.
+/// A machine with one value for each setting.
 struct Machine {
   arch::MachineConfig config;
   std::vector<std::pair<std::string, std::string>> overrides;
   std::map<std::string, std::string> hashes;  // by the policy's warp scheduler
 };
 
-/// Gives every key its one name: sm.l1.size is l1.size. Unknown ones are left to the machine's reader.
+/// Replaces every key by its canonical name: sm.l1.size by l1.size. The machine's reader rejects unknown
+/// keys.
 void name_settings(SweepFile& file) {
   std::set<std::string> seen;
   for (MachineSetting& setting : file.settings) {
@@ -47,7 +48,7 @@ std::vector<Machine> load_machines(const SweepFile& file) {
     const std::string path = is_file && !name.value.starts_with('/') && !file.folder.empty()
                                  ? (fs::path(file.folder) / name.value).string()
                                  : name.value;
-    std::vector<std::size_t> digits(file.settings.size(), 0);  // the last setting counts fastest
+    std::vector<std::size_t> digits(file.settings.size(), 0);  // the last setting varies fastest
     bool more = true;
     while (more) {
       Machine machine;
@@ -70,7 +71,7 @@ std::vector<Machine> load_machines(const SweepFile& file) {
   return machines;
 }
 
-/// Adds every choice of `size` of the applications, in the file's order.
+/// Adds every combination of `size` of the applications, in the file's order.
 void add_combinations(std::size_t apps, std::size_t size, std::vector<Workload>& out) {
   Workload chosen;
   const auto extend = [&](const auto& self, std::size_t from) -> void {
@@ -87,7 +88,7 @@ void add_combinations(std::size_t apps, std::size_t size, std::vector<Workload>&
   extend(extend, 0);
 }
 
-/// True when `workload` has all of `part`, each as often.
+/// True if `workload` has all applications of `part`, each at least as often.
 bool contains(Workload workload, Workload part) {
   std::sort(workload.begin(), workload.end());
   std::sort(part.begin(), part.end());
@@ -95,7 +96,7 @@ bool contains(Workload workload, Workload part) {
 }
 
 std::vector<Workload> choose_workloads(const SweepFile& file) {
-  constexpr std::size_t kMaxApps = 100;  // 161,700 trios: beyond any sweep, and quick to count
+  constexpr std::size_t kMaxApps = 100;  // 161,700 trios: more than any sweep has, and quick to count
   std::vector<Workload> workloads = file.workloads;
   for (const std::size_t size : file.combine) {
     if (file.apps.size() > kMaxApps) {
@@ -107,7 +108,7 @@ std::vector<Workload> choose_workloads(const SweepFile& file) {
   for (std::size_t i = 0; file.ordered_pairs && i < file.apps.size(); ++i)
     for (std::size_t k = 0; k < file.apps.size(); ++k)
       if (i != k) workloads.push_back({i, k});
-  if (file.cases != 0) {  // what is named and combined has no two chances
+  if (file.cases != 0) {  // a workload that is both named and combined counts once
     std::set<Workload> seen;
     std::erase_if(workloads, [&](const Workload& workload) { return !seen.insert(workload).second; });
   }
@@ -124,7 +125,7 @@ std::vector<Workload> choose_workloads(const SweepFile& file) {
   return workloads;
 }
 
-/// The applications of the workloads; others stay empty.
+/// Loads the applications of the workloads; other entries stay empty.
 std::vector<experiment::AppSpec> load_apps(const SweepFile& file, const std::vector<Workload>& workloads) {
   std::vector<experiment::AppSpec> specs(file.apps.size());
   std::set<std::size_t> used;
@@ -148,13 +149,14 @@ std::vector<experiment::AppSpec> load_apps(const SweepFile& file, const std::vec
 
 struct SeedAndGoals {
   std::uint64_t seed = 0;
-  const Placed<std::string>* goals = nullptr;  // there are none
+  const Placed<std::string>* goals = nullptr;  // nullptr: no goals
 };
-/// Goals beside each of the CPU programs, by number: those beside the first ones come first.
+/// Number of pairs of goals and CPU programs. The goals with the first CPU programs come first.
 std::size_t settings_of_workloads(const SweepFile& file) {
   return std::max<std::size_t>(file.goals.size(), 1) * file.cpus.size();
 }
-/// `cases`: of a workload, by choose_cases(); those beside the CPU programs `cpus`.
+/// Seeds and goals of a workload that runs beside the CPU programs `cpus`. `cases`: of the workload, from
+/// choose_cases().
 std::vector<SeedAndGoals> seeds_and_goals(const SweepFile& file, std::size_t cpus,
                                           const std::vector<std::size_t>& cases) {
   const std::size_t goals = std::max<std::size_t>(file.goals.size(), 1);
@@ -167,7 +169,7 @@ std::vector<SeedAndGoals> seeds_and_goals(const SweepFile& file, std::size_t cpu
   return all;
 }
 
-/// To the first applications, one each.
+/// Gives the goals to the first applications, one each.
 void give_goals(const Placed<std::string>& goals, experiment::RunSpec& spec) {
   const std::vector<std::string> list = split(goals.value, '/');
   if (list.size() > spec.apps.size())
@@ -177,7 +179,7 @@ void give_goals(const Placed<std::string>& goals, experiment::RunSpec& spec) {
     located(goals.where, [&] { spec.apps[i].give_goal(*experiment::parse_goal(list[i])); });
 }
 
-/// Of the machine's CPU cores, by the sweep's `cpus`.
+/// Programs of the machine's CPU cores, for each entry of the sweep's `cpus`.
 std::vector<std::vector<experiment::CpuProgram>> cpu_programs(const SweepFile& file,
                                                               const arch::MachineConfig& machine) {
   std::vector<std::vector<experiment::CpuProgram>> all;
@@ -192,17 +194,17 @@ std::vector<std::vector<experiment::CpuProgram>> cpu_programs(const SweepFile& f
   return all;
 }
 
-/// What a sweep calls what runs, where it is not as in the specification.
+/// Names in the sweep that differ from those in the run's specification.
 struct Labels {
   std::vector<std::string> names;
   std::string goals;
   std::string cpus = kNoCpus;
 };
 
-/// Collects runs, each once, baselines before all others.
+/// Collects runs, each once. Baselines come before all other runs.
 class Collector {
  public:
-  /// Without names, those that the specification has.
+  /// Adds a run. Without names in `labels`, the names of the specification apply.
   void add(Machine& machine, const experiment::RunSpec& spec, Labels labels = {}) {
     SweepRun run = prepared(machine, spec);
     if (!labels.names.empty()) run.names = std::move(labels.names);
@@ -222,7 +224,7 @@ class Collector {
         alone.spec.series = spec.series;
         run.baselines.push_back(add_baseline(std::move(alone)));
       }
-      std::map<std::string, std::size_t> by_program;  // by identity: equal programs are taken as one
+      std::map<std::string, std::size_t> by_program;  // by identity: equal programs count once
       for (const std::uint32_t core : cores) {
         const auto [index, missing] = by_program.try_emplace(spec.cpus[core].identity, 0);
         if (missing)
@@ -233,14 +235,14 @@ class Collector {
     runs_.push_back(std::move(run));
   }
 
-  /// `file` goes into the plan.
+  /// The plan of the collected runs. `file`: the plan's file.
   [[nodiscard]] SweepPlan plan(SweepFile file) && {
     SweepPlan plan{std::move(file), std::move(alone_), duplicates_};
     for (SweepRun& run : runs_) {
       const auto baseline = baselines_.find(run.hash);
       if (baseline == baselines_.end()) {
         plan.runs.push_back(std::move(run));
-      } else {  // the sweep asks for it by itself, too
+      } else {  // the sweep also asks for this baseline as a run
         SweepRun& planned = plan.runs[baseline->second];
         planned.is_baseline = false;
         planned.spec.timeline = run.spec.timeline;
@@ -252,7 +254,7 @@ class Collector {
   }
 
  private:
-  /// Its index in alone_.
+  /// Adds a baseline. Returns its index in alone_.
   std::size_t add_baseline(SweepRun alone) {
     alone.is_baseline = true;
     const auto [found, missing] = baselines_.try_emplace(alone.hash, alone_.size());
@@ -288,7 +290,7 @@ std::string workload_text(const experiment::RunSpec& spec) {
   if (cores.empty()) return text;
   if (text.empty() && cores.size() == 1)
     return fmt::format("CPU program {} on core {}", spec.cpus[cores[0]].name, cores[0]);
-  std::vector<std::pair<std::string, std::size_t>> programs;  // and their numbers of cores
+  std::vector<std::pair<std::string, std::size_t>> programs;  // program, number of cores
   for (const std::uint32_t core : cores) {
     const std::string& name = spec.cpus[core].name;
     const auto known =
@@ -353,7 +355,7 @@ SweepPlan expand(SweepFile file) {
     common.device_output = false;
     for (std::size_t w = 0; w < workloads.size(); ++w) {
       const Workload& workload = workloads[w];
-      // Without an application there is nothing to share.
+      // Without applications, there is nothing to share, so one policy is enough.
       const std::size_t policy_count = workload.empty() ? 1 : policies.size();
       for (std::size_t p = 0; p < policy_count; ++p) {
         experiment::RunSpec spec = common;

@@ -51,7 +51,7 @@ database::CounterRow counter_row(const ordered_json& c) {
   return row;
 }
 
-/// Values of counters, or their samples, by scope, applications and name.
+/// Values of counters, or samples, by scope, applications and name.
 template <typename Value>
 class Counters {
  public:
@@ -71,7 +71,7 @@ class Counters {
 }  // namespace
 
 std::vector<database::PlannedRow> planned_rows(const SweepPlan& plan) {
-  std::map<std::string, std::shared_ptr<const std::string>> machines;  // TOML by hash
+  std::map<std::string, std::shared_ptr<const std::string>> machines;  // TOML of machines, by hash
   std::vector<database::PlannedRow> rows;
   rows.reserve(plan.runs.size());
   for (const SweepRun& run : plan.runs) {
@@ -114,7 +114,7 @@ std::string perform(const experiment::RunSpec& spec, const std::vector<double>& 
   std::vector<double> shared;
   for (const experiment::AppResult& app : result.apps) shared.push_back(app.ipc());
   std::vector<double> alone = isolated;
-  if (alone.empty()) {  // of one alone, itself
+  if (alone.empty()) {  // a single application or program is its own baseline
     GPUMUX_CHECK(shared.size() + result.cpus.size() == 1);
     alone = shared;
     for (const experiment::CpuResult& cpu : result.cpus) alone.push_back(cpu.ipc());
@@ -238,7 +238,7 @@ StoredRun stored_run(const experiment::RunSpec& spec, const database::ResultRow&
   result.alu_utilization = document.at("gpu").at("alu_utilization").get<double>();
   result.powered_sm_cycles =
       document.at("gpu").value("powered_sm_cycles", std::uint64_t{result.cycles} * result.sms);
-  if (!result.absent.contains("gpu.register_reads"))  // as old as what energy counts besides
+  if (!result.absent.contains("gpu.register_reads"))  // as old as the other counters that energy needs
     result.energy = experiment::energy(spec.machine, table, result.cycles, result.powered_sm_cycles);
   result.policy_report = experiment::read_policy_report(document);
   for (std::size_t i = 0; i < result.apps.size(); ++i) {

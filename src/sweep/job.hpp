@@ -1,5 +1,5 @@
-// One run from its description to the rows that the database keeps, in two halves: the worker simulates, its
-// parent reads.
+// A run from its specification to the rows that the database keeps, in two halves: the worker simulates, its
+// parent reads the result.
 #pragma once
 
 #include <string>
@@ -11,24 +11,25 @@
 
 namespace gpumux::sweep {
 
-/// What the database plans for each run of the plan, in the same order.
+/// The database rows of the plan's runs, in the same order.
 [[nodiscard]] std::vector<database::PlannedRow> planned_rows(const SweepPlan& plan);
 
-/// Simulates; `isolated` are the IPCs of the baselines, of applications and then of CPU cores with a program;
-/// empty for one of either alone, which is its own. The result as text for read_result(). Throws what
-/// simulate() throws.
+/// Simulates a run and returns its result as text for read_result(). `isolated`: IPCs of the baselines, of
+/// applications and then of CPU cores with a program; empty for a single application or program, which is its
+/// own baseline. Throws as simulate() does.
 [[nodiscard]] std::string perform(const experiment::RunSpec& spec, const std::vector<double>& isolated);
 
-/// Throws InternalError when the text is not perform()'s.
+/// Reads the text that perform() returned. Throws InternalError for any other text.
 [[nodiscard]] database::ResultRow read_result(std::string_view text);
 
-/// What simulate() gave for the run that left `row`, with its baselines' IPCs and metrics.
+/// The result of simulate() that `row` keeps, with the IPCs of its baselines and metrics.
 struct StoredRun {
   experiment::RunResult result;
   std::vector<double> isolated;
   experiment::Metrics metrics;
 };
-/// Throws ContentError when the row has not all counters. Its timeline is left as text in the row.
+/// Restores the result of a run. Throws ContentError if the row lacks counters. The timeline stays in the
+/// row, as text.
 [[nodiscard]] StoredRun stored_run(const experiment::RunSpec& spec, const database::ResultRow& row);
 
 }  // namespace gpumux::sweep

@@ -49,7 +49,7 @@ class Runner {
 
   [[nodiscard]] bool stopped() const { return options_.stop != nullptr && *options_.stop != 0; }
 
-  /// True when there may be a run for another worker.
+  /// Starts workers for pending runs. True if there may be a run for another worker.
   bool start_workers() {
     while (jobs_.size() < options_.jobs) {
       std::optional<database::Claim> claim = store_.claim();
@@ -67,7 +67,8 @@ class Runner {
     return true;
   }
 
-  /// Until a worker has something to say, but not for long: claims of others end unseen.
+  /// Waits until a worker has output, but not for long, because claims of other processes can end at any
+  /// time.
   void wait(bool more) const {
     constexpr int kIdle = 1000;
     constexpr int kElsewhere = 200;
@@ -82,7 +83,7 @@ class Runner {
         ++i;
         continue;
       }
-      // Whoever kills this program may have killed its workers a moment earlier: that is no result of a run.
+      // On a stop, workers may have been killed a moment before this program; their end is not a result.
       if (stopped()) return;
       keep(jobs_[i].claim, jobs_[i].worker.outcome());
       jobs_.erase(jobs_.begin() + static_cast<std::ptrdiff_t>(i));
@@ -95,7 +96,7 @@ class Runner {
       (void)store_.finish(claim.id, read_result(outcome.text));
     } else if (outcome.was_killed && killed_.insert(claim.id).second) {
       store_.release(
-          claim.id);  // perhaps by someone who tidies up; when it happens again, it is the run's fault
+          claim.id);  // perhaps killed by a person; if it happens again, it is the fault of the run itself
     } else {
       keep_failure(claim, {outcome.exit_code, outcome.text});
     }
@@ -118,7 +119,7 @@ class Runner {
   const SweepPlan& plan_;
   const RunnerOptions& options_;
   std::vector<Job> jobs_;
-  std::set<database::RunId> killed_;  // once already
+  std::set<database::RunId> killed_;  // runs whose worker was killed once
   Progress progress_;
   Clock::time_point begin_ = Clock::now();
   Clock::time_point last_heartbeat_ = begin_;

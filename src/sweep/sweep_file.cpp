@@ -18,7 +18,7 @@ namespace gpumux::sweep {
 namespace {
 
 using experiment::TomlReader;
-/// Values by key, after a scale has replaced some.
+/// Values by key, after the scale has replaced some.
 using Values = std::map<std::string, const toml::node*>;
 
 class Reader {
@@ -135,7 +135,7 @@ class Reader {
     }
     return values;
   }
-  /// Texts, and templates: {policy = "ws-smil:k0={a}", a = [1, 2]} is a policy for each value.
+  /// Texts and templates. The template {policy = "ws-smil:k0={a}", a = [1, 2]} gives a policy for each value.
   [[nodiscard]] std::vector<SweepPolicy> policies() const {
     const toml::node* node = find("policies");
     if (node == nullptr) return {{{experiment::kDefaultPolicy, {toml_.file()}}, {}}};
@@ -154,7 +154,7 @@ class Reader {
     }
     return all;
   }
-  /// The cross product of the values of its names; the last name, in the order of the alphabet, counts
+  /// The cross product of the values of a template's names. The last name in alphabetical order varies
   /// fastest.
   [[nodiscard]] std::vector<SweepPolicy> from_template(const toml::table& pattern) const {
     const toml::node* text = pattern.get("policy");
@@ -196,7 +196,7 @@ class Reader {
     return values;
   }
 
-  /// The text that --set takes: a list (of a key whose value is one) is [a,b].
+  /// A value as text for --set: a list (for a key whose value is a list) becomes [a,b].
   [[nodiscard]] std::string setting_text(const toml::node& node, const std::string& key) const {
     if (const auto* text = node.as_string()) return text->get();
     if (const auto* number = node.as_integer()) return fmt::format("{}", number->get());
@@ -212,7 +212,7 @@ class Reader {
     }
     toml_.fail(node, fmt::format("'{}' must be a number, a text, true or false, or a list of such", key));
   }
-  /// l1.size = ... is a table in a table.
+  /// Reads the settings of a table. A nested table adds to the key: l1.size = ... is a table in a table.
   void settings(SweepFile& sweep, const toml::table& table, const std::string& prefix) const {
     for (const auto& [key, node] : table) {
       const std::string path = prefix + std::string(key.str());
@@ -310,7 +310,7 @@ const std::vector<std::string> kKeys = {
     "goals",        "cases",       "series",           "timeline",  "view_sms",
     "cpus",         "cpu_warm_up", "cpu_instructions", "alpha"};
 
-/// The file for `scale`, one of its scales, or for none.
+/// The sweep for `scale`, one of the file's scales, or for none.
 SweepFile read_scale(const TomlReader& toml, const toml::table& root, const std::string& name,
                      const std::string& scale) {
   SweepFile sweep;

@@ -1,4 +1,4 @@
-// A sweep as a table of TOML: a file of its own, or a part of one.
+// A sweep as a TOML table, which is a file of its own or a part of one.
 #pragma once
 
 #include <string>
@@ -10,12 +10,12 @@
 
 namespace gpumux::sweep {
 
-/// Names of its scales, sorted. Throws UserError.
+/// Names of the sweep's scales, sorted. Throws UserError.
 [[nodiscard]] std::vector<std::string> sweep_scales(const experiment::TomlReader& toml,
                                                     const toml::table& root);
 
-/// As parse_sweep() of the file that `toml` reads. `name`: of the sweep where the table has none; `text`:
-/// what is kept as its description.
+/// Reads a sweep from a table, like parse_sweep(). `name`: the sweep's name, unless the table has one.
+/// `text`: the description to keep.
 [[nodiscard]] SweepFile read_sweep_table(const experiment::TomlReader& toml, const toml::table& root,
                                          const std::string& name, const std::string& scale,
                                          std::string_view text);

@@ -24,8 +24,8 @@
 namespace gpumux::sweep {
 namespace {
 
-// The first byte of what a child says.
-constexpr char kGood = '+';  // otherwise the digit of the exit code
+// The first byte of a child's output.
+constexpr char kGood = '+';  // else the digit of the exit code
 
 bool write_all(int to, std::string_view bytes) {
   while (!bytes.empty()) {
@@ -47,15 +47,15 @@ std::string perform(const Worker::Work& work) {
 }
 
 [[noreturn]] void be_child(const Worker::Work& work, pid_t parent, int pipe, int errors) {
-  // Ctrl-C reaches the whole group of processes; the parent decides.
+  // Ctrl-C reaches the whole process group; the parent decides what to do.
   std::signal(SIGINT, SIG_IGN);
   forget_temporaries();
   for (const int signal : {SIGTERM, SIGHUP}) {
     std::signal(signal, SIG_DFL);
-    remove_temporaries_on(signal);  // of the cache
+    remove_temporaries_on(signal);  // temporary files of the cache
   }
   ::prctl(PR_SET_PDEATHSIG, SIGTERM);
-  if (::getppid() != parent) ::_exit(1);  // it died before it could be watched
+  if (::getppid() != parent) ::_exit(1);  // the parent ended before prctl
   const int nothing = ::open("/dev/null", O_RDWR);
   if (nothing >= 0) {
     ::dup2(nothing, STDIN_FILENO);
@@ -65,7 +65,7 @@ std::string perform(const Worker::Work& work) {
   ::_exit(write_all(pipe, perform(work)) ? 0 : 1);
 }
 
-/// The last line that was printed, at most so long.
+/// The last line of a file, at most kMost characters.
 std::string last_line(int file) {
   constexpr off_t kMost = 1000;
   if (file < 0) return "";
@@ -84,8 +84,8 @@ Worker::Worker(const Work& work) {
   if (::pipe2(ends.data(), O_CLOEXEC) != 0) {
     throw UserError(fmt::format("no pipe for a worker ({}); fewer --jobs need fewer", std::strerror(errno)));
   }
-  errors_ = ::memfd_create("worker", MFD_CLOEXEC);  // without it, crashes say less
-  std::fflush(nullptr);                             // or the child would print it again
+  errors_ = ::memfd_create("worker", MFD_CLOEXEC);  // optional: for messages of crashes
+  std::fflush(nullptr);                             // otherwise the child would print the buffers again
   const pid_t parent = ::getpid();
   child_ = ::fork();
   if (child_ == 0) be_child(work, parent, ends[1], errors_);
@@ -123,7 +123,7 @@ Worker::~Worker() {
   if (errors_ >= 0) ::close(errors_);
 }
 
-/// With some time to remove what it was writing.
+/// Ends the child, with some time to remove files that it was writing.
 void Worker::end_child() {
   constexpr int kTries = 100;
   if (child_ <= 0) return;
@@ -168,7 +168,7 @@ WorkerOutcome Worker::outcome() {
   if (WIFSIGNALED(status_)) {
     const int signal = WTERMSIG(status_);
     outcome.was_killed = signal == SIGKILL || signal == SIGTERM;
-    // These come from others: the system when memory runs out, a limit of the user's, somebody.
+    // Signals from outside: the system when memory runs out, a limit of the user's, or a person.
     const bool from_outside = outcome.was_killed || signal == SIGXCPU || signal == SIGHUP;
     if (from_outside) outcome.exit_code = kUserFault;
     const std::string said = last_line(errors_);

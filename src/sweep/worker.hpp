@@ -1,4 +1,4 @@
-// Work in a process of its own: what crashes there, or runs out of memory, is one failed run.
+// Work in a separate process, so that a crash or lack of memory is one failed run.
 #pragma once
 
 #include <sys/types.h>
@@ -10,28 +10,28 @@ namespace gpumux::sweep {
 
 struct WorkerOutcome {
   bool good = false;
-  bool was_killed = false;  // by SIGKILL or SIGTERM, which no fault of the work sends
-  int exit_code = 0;        // of a failure, as gpumux's
+  bool was_killed = false;  // by SIGKILL or SIGTERM, which the work itself never sends
+  int exit_code = 0;        // of a failure, as gpumux's exit codes
   std::string text;         // the result, or the error
 };
 
-/// A child process that does one piece of work. It dies with its parent.
+/// A child process that does one piece of work. The child ends when its parent ends.
 class Worker {
  public:
   using Work = std::function<std::string()>;
 
-  /// Forks. The calling process must have one thread. Throws UserError when there is no process to be had.
+  /// Forks. The calling process must have one thread. Throws UserError if no process can be created.
   explicit Worker(const Work& work);
   /// Kills the child if it still runs.
   ~Worker();
   Worker(Worker&& other) noexcept;
   Worker& operator=(Worker&& other) noexcept;
 
-  /// Readable when the child has said something or has ended: for poll().
+  /// Becomes readable when the child has sent output or has ended, for poll().
   [[nodiscard]] int descriptor() const { return pipe_; }
-  /// Reads what there is. True when the child has ended.
+  /// Reads the available output. True if the child has ended.
   [[nodiscard]] bool read();
-  /// Once read() has returned true.
+  /// The outcome of the work. Requires that read() has returned true.
   [[nodiscard]] WorkerOutcome outcome();
 
  private:
@@ -40,7 +40,7 @@ class Worker {
 
   pid_t child_ = -1;
   int pipe_ = -1;
-  int errors_ = -1;  // what the child printed to standard error, an anonymous file
+  int errors_ = -1;  // an anonymous file with the child's standard error
   int status_ = 0;
   std::string received_;
 };

@@ -18,7 +18,7 @@ runtime::Task TraceApplication::run(runtime::Host& host, bool verify) {
   if (verify) {
     throw UserError(fmt::format("{}: --verify has nothing to check: a trace holds no data", trace_->name()));
   }
-  // The first stream is the default one; the others are made when they are needed.
+  // The trace's first stream is the default stream. The other streams are created here.
   std::vector<runtime::StreamId> streams = {0};
   while (streams.size() < trace_->streams()) streams.push_back(host.create_stream());
   for (const Command& command : trace_->commands()) {

@@ -1,4 +1,4 @@
-// A trace as an application: its copies and launches in their order.
+// A trace as an application: performs its copies and launches in their order.
 #pragma once
 
 #include <memory>
@@ -13,19 +13,19 @@ namespace gpumux::trace {
 class TraceApplication final : public runtime::Application {
  public:
   explicit TraceApplication(std::shared_ptr<const Trace> trace) : trace_(std::move(trace)) {}
-  /// Copies wait for all that came before them, as those of CUDA's default stream do; launches of different
-  /// streams may overlap. Throws UserError when `verify` is set: a trace holds no data.
+  /// Copies wait for all earlier work, like copies in CUDA's default stream. Launches in different streams
+  /// may overlap. Throws UserError when `verify` is set, since a trace holds no data.
   runtime::Task run(runtime::Host& host, bool verify) override;
 
  private:
   std::shared_ptr<const Trace> trace_;
 };
 
-/// A folder with kernelslist.g, a list in it, or a compact file (.gmt): what `run` and `inspect` take for a
-/// trace.
+/// True for a path that `run` and `inspect` take as a trace: a folder with kernelslist.g, a list in it, or a
+/// compact file (.gmt).
 [[nodiscard]] bool is_trace(const std::string& path);
-/// Opens either; a folder is converted in memory, and what converting it warns of is added to `warnings`.
-/// Throws UserError.
+/// Opens a trace in either form. A folder is converted in memory, and warnings of the conversion are appended
+/// to `warnings`. Throws UserError.
 [[nodiscard]] std::shared_ptr<const Trace> load_trace(const std::string& path,
                                                       std::vector<std::string>* warnings = nullptr);
 

@@ -32,7 +32,7 @@ void TraceBuilder::copy(bool to_device, Address address, std::uint64_t bytes) {
   if (bytes > kPageBytes * kMostPages || address + bytes < address) {
     throw BuildError{fmt::format("a copy of {} bytes at 0x{:x} is impossible", bytes, address)};
   }
-  while (bytes > 0) {  // pages need not stay neighbours
+  while (bytes > 0) {  // adjacent pages may be renumbered apart
     const std::uint64_t part = std::min(bytes, kPageBytes - address % kPageBytes);
     put_varint(index_commands_, static_cast<std::uint64_t>(to_device ? CommandKind::CopyToDevice
                                                                      : CommandKind::CopyFromDevice));
@@ -113,7 +113,7 @@ void TraceBuilder::count(std::uint32_t instruction, LaneMask mask) {
 void TraceBuilder::record_bulk(std::uint32_t instruction, LaneMask mask,
                                const std::vector<Address>& addresses, std::uint32_t bytes) {
   count(instruction, mask);
-  if (code_[instruction].what.unit != isa::Unit::Memory) return;  // between shared memories
+  if (code_[instruction].what.unit != isa::Unit::Memory) return;  // a copy between shared memories
   access_.where = Where::None;
   access_.lines.clear();
   if (mask != 0 && !addresses.empty()) {
@@ -160,7 +160,7 @@ void TraceBuilder::end_run() {
 }
 
 std::uint64_t TraceBuilder::translate_line(std::uint64_t line) {
-  constexpr unsigned kShift = kPageShift - 7;  // in lines
+  constexpr unsigned kShift = kPageShift - 7;  // page shift for line numbers
   const std::uint64_t page = line >> kShift;
   const auto found = std::find(pages_.begin(), pages_.end(), page);
   const auto number = static_cast<std::uint64_t>(found - pages_.begin());
@@ -190,7 +190,8 @@ bool TraceBuilder::find_shape(std::uint64_t& number) {
     number = found->second;
     return true;
   }
-  // Several lines far apart are mostly never seen again: they get a place when they are.
+  // A shape of several distant lines rarely occurs twice. Such a shape gets a table entry only at its second
+  // occurrence.
   constexpr std::size_t kMostRemembered = 1U << 22U;
   const bool cheap = access_.where != Where::Global || access_.lines.size() <= 1;
   if (!cheap && shapes_seen_.size() < kMostRemembered && shapes_seen_.insert(hash_of(shape_key_)).second)
@@ -219,7 +220,7 @@ void TraceBuilder::add_item(const SassInst& inst, const SassClass& what, LaneMas
   access_.where = Where::None;
   access_.lines.clear();
   if (what.space == SassSpace::Constant && inst.access_bytes == 0 && mask != 0) {
-    access_.where = Where::Constant;  // the trace does not say where: as a hit of one word
+    access_.where = Where::Constant;  // unknown address: counts as a hit of one word
     access_.passes.fill(1);
   } else if (inst.access_bytes != 0 && mask != 0) {
     check_addresses(addresses, mask, inst.access_bytes);
@@ -301,7 +302,8 @@ void TraceBuilder::end_block() {
       put_varint(body_, kNoSequence);
       continue;
     }
-    // What the bytes are compared with begins with their number.
+    // In body_, the coded bytes start at `same->second`. If equal bytes exist already, the warp refers to
+    // them.
     const std::uint64_t hash = hash_of(entry.sequence);
     const auto [first, last] = sequence_by_hash_.equal_range(hash);
     auto same = first;
@@ -360,8 +362,8 @@ void TraceBuilder::end_kernel() {
   tables += paths_;
   put_varint(tables, shape_count_);
   tables += shapes_;
-  // Blocks mostly come in order, one behind the other: then all but the first of these numbers are their
-  // sizes.
+  // Blocks are usually stored in order and contiguously. Then all numbers except the first are the sizes of
+  // blocks.
   std::uint64_t last = 1;
   for (std::uint64_t index = 0; index < header_.grid.count(); ++index) {
     const std::uint64_t at = block_at_.at(index);

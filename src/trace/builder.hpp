@@ -1,4 +1,5 @@
-// Builds the compact form from launches, blocks, warps and instructions, in the order in which they come.
+// Builds the compact form of a trace from its launches, blocks, warps and instructions, in the order of their
+// appearance.
 #pragma once
 
 #include <array>
@@ -16,7 +17,7 @@
 
 namespace gpumux::trace {
 
-/// What is wrong with the trace that is being built; whoever knows the place adds it.
+/// An error in the trace that is being built. The caller adds the position.
 struct BuildError {
   std::string what;
 };
@@ -24,7 +25,7 @@ struct BuildError {
 /// A kernel launch, without its blocks.
 struct KernelHeader {
   std::string name;
-  std::uint64_t id = 0;  // of the launch in its trace
+  std::uint64_t id = 0;  // of the launch, in the trace's numbering
   Dim3 grid;
   Dim3 block;
   std::uint32_t shared_bytes = 0;  // per block
@@ -36,8 +37,9 @@ struct KernelHeader {
   }
 };
 
-/// Calls come in this order: (copy | begin_kernel (begin_block (begin_warp record* end_warp)* end_block)*
-/// end_kernel)* finish. Throws BuildError when numbers do not fit together, and what the output throws.
+/// Writer of the compact form. Order of calls: (copy | begin_kernel (begin_block (begin_warp record*
+/// end_warp)* end_block)* end_kernel)* finish. Throws BuildError for inconsistent numbers, and the exceptions
+/// of the output.
 class TraceBuilder {
  public:
   using Addresses = std::array<Address, kWarpSize>;
@@ -46,21 +48,22 @@ class TraceBuilder {
 
   void copy(bool to_device, Address address, std::uint64_t bytes);
   void begin_kernel(const KernelHeader& header);
-  /// `index` in the grid, x fastest. Blocks may come in any order.
+  /// Starts the block `index` of the grid (x fastest). Blocks may come in any order.
   void begin_block(std::uint64_t index);
   void begin_warp(std::uint32_t warp);
-  /// The number of an instruction of this kernel, for record().
+  /// Registers an instruction of this kernel and returns its number for record().
   std::uint32_t instruction(std::uint32_t pc, const SassInst& inst);
   [[nodiscard]] bool has_addresses(std::uint32_t instruction) const;
-  /// One executed instruction. `addresses`: those of the lanes in `mask`, where the instruction has a width.
+  /// Adds an executed instruction. `addresses`: one for each lane in `mask`, if the instruction accesses
+  /// memory.
   void record(std::uint32_t instruction, LaneMask mask, const Addresses& addresses);
-  /// One executed bulk copy of `bytes` at each of the addresses.
+  /// Adds an executed bulk copy of `bytes` at each of the addresses.
   void record_bulk(std::uint32_t instruction, LaneMask mask, const std::vector<Address>& addresses,
                    std::uint32_t bytes);
   void end_warp();
   void end_block();
   void end_kernel();
-  /// `sm` is the SASS version of the trace: 70 for sm_70.
+  /// Completes the trace. `sm`: its SASS version, 70 for sm_70.
   void finish(std::uint32_t sm);
 
   [[nodiscard]] std::uint64_t warp_instructions() const { return all_warp_instructions_; }
@@ -73,7 +76,7 @@ class TraceBuilder {
     SassClass what;
   };
   struct Path {
-    std::uint64_t begin;  // in paths_
+    std::uint64_t begin;  // offset in paths_
     std::uint64_t end;
     std::uint32_t records;
     std::uint64_t uses;
@@ -82,9 +85,10 @@ class TraceBuilder {
   void end_run();
   void count(std::uint32_t instruction, LaneMask mask);
   void add_item(const SassInst& inst, const SassClass& what, LaneMask mask, const Addresses& addresses);
-  /// Of what is in access_.
+  /// Appends the item of the access in access_.
   void put_item();
-  /// The number of the shape, or nothing for one that is worth no place in the table.
+  /// Looks up the number of the access's shape, and adds the shape to the table if it is worth it. Returns
+  /// false if the shape has no number.
   bool find_shape(std::uint64_t& number);
   std::uint64_t translate_line(std::uint64_t line);
   std::uint64_t path_number();
@@ -105,14 +109,14 @@ class TraceBuilder {
   std::vector<std::uint64_t> streams_;
   std::uint64_t all_warp_instructions_ = 0;
 
-  // The launch under way.
+  // State of the current launch.
   KernelHeader header_;
   std::uint64_t warp_instructions_ = 0;
   std::uint64_t thread_instructions_ = 0;
   std::vector<Code> code_;
   std::unordered_multimap<std::uint32_t, std::uint32_t> code_by_pc_;
   std::string body_;
-  std::unordered_map<std::uint64_t, std::uint64_t> block_at_;  // offset in body_ + 1, by index
+  std::unordered_map<std::uint64_t, std::uint64_t> block_at_;  // by block index: offset in body_ + 1
   std::string paths_;
   std::vector<Path> path_list_;
   std::unordered_multimap<std::uint64_t, std::uint64_t> path_by_hash_;
@@ -124,7 +128,7 @@ class TraceBuilder {
   std::uint64_t local_low_ = ~std::uint64_t{0};
   std::uint64_t local_high_ = 0;
 
-  // The block and warp under way.
+  // State of the current block and warp.
   struct WarpEntry {
     bool seen = false;
     std::uint64_t path = 0;
@@ -144,7 +148,7 @@ class TraceBuilder {
   std::string sequence_;
   bool has_base_ = false;
   std::uint64_t base_ = 0;
-  std::uint64_t line_ = 0;  // of the last global access
+  std::uint64_t line_ = 0;  // line of the last global access
   MemoryAccess access_;
   std::string shape_key_;
 };

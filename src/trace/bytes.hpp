@@ -1,5 +1,5 @@
-// Coding of numbers in the compact form: variable-length integers, signed ones with the sign in the lowest
-// bit.
+// Coding of numbers in the compact form: integers of variable length. Signed integers have the sign in the
+// lowest bit (zigzag).
 #pragma once
 
 #include <cstddef>
@@ -11,7 +11,7 @@
 
 namespace gpumux::trace {
 
-/// A compact trace that cannot be what was written. Whoever knows the file turns it into a UserError.
+/// Exception for a damaged compact trace. The caller, who knows the file, converts it to a UserError.
 struct CorruptTrace {
   const char* what;
 };
@@ -27,14 +27,14 @@ inline std::uint64_t zigzag(std::uint64_t difference) {
   return (difference << 1U) ^ (std::uint64_t{0} - (difference >> 63U));
 }
 inline std::uint64_t unzigzag(std::uint64_t code) { return (code >> 1U) ^ (std::uint64_t{0} - (code & 1U)); }
-/// A difference of two numbers modulo 2^64.
+/// Appends a signed difference of two numbers modulo 2^64.
 inline void put_signed(std::string& out, std::uint64_t difference) { put_varint(out, zigzag(difference)); }
 inline void put_text(std::string& out, std::string_view text) {
   put_varint(out, text.size());
   out += text;
 }
 
-/// Reads within bounds; throws CorruptTrace at the end of the bytes.
+/// Bounds-checked reader of bytes. Throws CorruptTrace at the end of the bytes.
 class ByteReader {
  public:
   ByteReader() = default;
@@ -46,7 +46,8 @@ class ByteReader {
     if (at_ != end_ && *at_ < 0x80) return *at_++;
     return long_varint();
   }
-  /// A number that later code can index or allocate with: at most `most`.
+  /// A number of at most `most`, which is safe as an index or a size of an allocation. Throws CorruptTrace
+  /// with `what` for a larger one.
   std::uint64_t varint_up_to(std::uint64_t most, const char* what) {
     const std::uint64_t value = varint();
     if (value > most) throw CorruptTrace{what};

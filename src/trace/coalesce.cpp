@@ -18,7 +18,7 @@ void each_lane(LaneMask mask, F visit) {
 }
 
 void add(MemoryAccess& access, std::uint64_t line, std::uint32_t sectors, bool new_lane) {
-  // Neighbouring lanes mostly touch the same line: look from the end.
+  // Searches from the end, since adjacent lanes usually touch the same line.
   for (auto at = access.lines.rbegin(); at != access.lines.rend(); ++at) {
     if (at->line != line) continue;
     at->sectors |= sectors;
@@ -28,7 +28,7 @@ void add(MemoryAccess& access, std::uint64_t line, std::uint32_t sectors, bool n
   access.lines.push_back({line, sectors, 1, 0});
 }
 
-/// Lines of memory that lies flat: global and constant.
+/// Adds the lines of an access to contiguous memory: global or constant.
 void add_lines(MemoryAccess& access, const Addresses& addresses, LaneMask mask, std::uint32_t bytes) {
   each_lane(mask, [&](std::uint32_t lane) {
     const Address first = addresses[lane] / kSectorBytes;
@@ -44,7 +44,7 @@ void add_lines(MemoryAccess& access, const Addresses& addresses, LaneMask mask, 
 
 void add_local(MemoryAccess& access, const Addresses& addresses, const Windows& windows, LaneMask mask,
                std::uint32_t bytes) {
-  // LDL and STL may give the offset in the window or the generic address.
+  // LDL and STL give either the offset in the window or the generic address.
   const auto word_of = [&](std::uint32_t lane) {
     const Address at = addresses[lane];
     return (windows.is_local(at) ? at - windows.local_base : at % Windows::kBytes) / 4;
@@ -127,7 +127,7 @@ void coalesce_bulk(MemoryAccess& access, const std::vector<Address>& addresses, 
   access.where = Where::Global;
   std::vector<Address> sorted = addresses;
   std::sort(sorted.begin(), sorted.end());
-  Address done = sorted.front();  // what lies below is counted
+  Address done = sorted.front();  // end of the counted addresses
   for (const Address address : sorted) {
     const Address end = address + bytes;
     for (Address at = std::max(address, done); at < end;) {

@@ -1,4 +1,5 @@
-// The addresses of a memory instruction as what the load/store unit does: lines, sectors, bank passes.
+// Coalescing of the addresses of a memory instruction into the work of the load/store unit: lines, sectors,
+// bank passes.
 #pragma once
 
 #include <array>
@@ -11,20 +12,20 @@
 
 namespace gpumux::trace {
 
-/// Numbers of shared-memory banks that a machine may have: 1, 2, 4, ... 32.
+/// Number of possible counts of shared-memory banks: 1, 2, 4, ... 32.
 inline constexpr unsigned kBankCounts = 6;
-/// Most lines that one instruction touches: those of a bulk copy that fills 256 KiB of shared memory by 16
-/// bytes.
+/// Maximum number of lines of one instruction: a bulk copy that fills 256 KiB of shared memory by 16 bytes
+/// per line.
 inline constexpr unsigned kMaxTransactions = 16384;
 
 struct LineAccess {
   std::uint64_t line = 0;
   std::uint32_t sectors = 0;
   std::uint32_t lanes = 0;
-  std::uint32_t rounds = 0;  // of atomics: workload/atomic_rounds.hpp
+  std::uint32_t rounds = 0;  // atomics: workload/atomic_rounds.hpp
 };
 
-/// What is kept of it beside the line: sectors, lanes - 1 and rounds, from the lowest bit.
+/// Packs the properties of a line access except the line: from the lowest bit sectors, lanes - 1, and rounds.
 [[nodiscard]] constexpr std::uint64_t touched_by(const LineAccess& line) {
   return std::uint64_t{line.rounds} << 9U | std::uint64_t{line.lanes - 1} << 4U | line.sectors;
 }
@@ -37,10 +38,10 @@ inline constexpr std::uint64_t kMostTouched = (std::uint64_t{kWarpSize} << 9U) |
 struct MemoryAccess {
   workload::MemHeader::Where where = workload::MemHeader::Where::None;
   std::array<std::uint16_t, kBankCounts> passes{};  // shared: by log2 of the banks; constant: all the same
-  std::vector<LineAccess> lines;                    // in the order of the lowest lane that touches them
+  std::vector<LineAccess> lines;                    // in the order of the lowest lane that touches each line
 };
 
-/// The 16 MiB windows in which generic addresses are shared or local memory.
+/// The 16 MiB windows of generic addresses for shared and local memory.
 struct Windows {
   static constexpr Address kNowhere = Address{1} << 63U;
   Address shared_base = kNowhere;
@@ -50,15 +51,17 @@ struct Windows {
   [[nodiscard]] bool is_local(Address at) const { return at - local_base < kBytes; }
 };
 
-/// Fills `access` for the lanes of `mask` (not 0), `bytes` each (1 to 16). Lines of global memory are trace
-/// address / 128; those of local memory are the number of the 4-byte word in the thread's frame, since the
-/// words of 32 lanes lie side by side; those of constant memory are bank offset / 128. A generic access whose
-/// lanes lie in several spaces is its global part, or local, shared in this order, as in the emulator.
+/// Computes the access of the lanes of `mask` (not 0), which access `bytes` each (1 to 16). Line numbers:
+///   global memory: address in the trace / 128.
+///   local memory: number of the 4-byte word in the thread's frame, since the words of 32 lanes are adjacent.
+///   constant memory: offset in the bank / 128.
+/// If the lanes of a generic access hit several spaces, only one of them counts: global, else local, else
+/// shared, as in the emulator.
 void coalesce(MemoryAccess& access, SassSpace space, bool atomic, const Windows& windows,
               const std::array<Address, kWarpSize>& addresses, LaneMask mask, std::uint32_t bytes);
 
-/// The same for a bulk copy of `bytes` of global memory at each of `addresses` (not empty): its lines in the
-/// order of their addresses, with a lane for each word of 4 bytes.
+/// Computes the access of a bulk copy of `bytes` of global memory at each of `addresses` (not empty). Lines
+/// are in the order of their addresses, with one lane for each word of 4 bytes.
 void coalesce_bulk(MemoryAccess& access, const std::vector<Address>& addresses, std::uint32_t bytes);
 
 }  // namespace gpumux::trace

@@ -1,4 +1,4 @@
-// Words and numbers of one line of a trace.
+// Parser for the words and numbers of one line of a trace.
 #pragma once
 
 #include <cstdint>
@@ -8,7 +8,7 @@
 
 namespace gpumux::trace {
 
-/// Moves over one line that LineReader gave last. Errors are the reader's.
+/// Moves over the line that LineReader returned last. Errors are thrown by the reader, with its position.
 class Cursor {
  public:
   Cursor(const LineReader& reader, std::string_view line)
@@ -18,14 +18,15 @@ class Cursor {
   [[nodiscard]] bool done() const { return at_ == end_; }
   [[nodiscard]] const char* at() const { return at_; }
   [[nodiscard]] std::string_view rest() const { return {at_, static_cast<std::size_t>(end_ - at_)}; }
-  /// How many are left.
+  /// Number of words left.
   [[nodiscard]] unsigned words() const {
     unsigned count = 0;
     for (const char* at = at_; at != end_; ++at)
       count += (*at != ' ' && *at != '\t') && (at == at_ || at[-1] == ' ' || at[-1] == '\t') ? 1 : 0;
     return count;
   }
-  /// Skips what `text` names, if it is next and ends with a space or the line.
+  /// Skips `text` if it comes next and is followed by a space or the end of the line. Returns whether it was
+  /// skipped.
   bool skip(std::string_view text) {
     if (!rest().starts_with(text)) return false;
     const char* after = at_ + text.size();
@@ -73,7 +74,7 @@ class Cursor {
     end_number(what, first, "a whole number");
     return value;
   }
-  /// With a sign; wraps as addresses do.
+  /// A decimal number with an optional sign, modulo 2^64.
   [[nodiscard]] std::uint64_t signed_decimal(const char* what) {
     const char* first = at_;
     const bool negative = at_ != end_ && *at_ == '-';

@@ -1,4 +1,5 @@
-// How often the instructions of a trace are executed, and which of them are not timed as on a GPU.
+// Execution counts of a trace's instructions, and counts of instructions whose timing is not modelled as on a
+// GPU.
 #pragma once
 
 #include <cstdint>
@@ -10,17 +11,18 @@
 
 namespace gpumux::trace {
 
-/// By index in the machine's table of the launch's code: warp instructions. Throws UserError for a corrupt
-/// trace.
+/// Number of executed warp instructions by index in the static table of the launch's code. Throws UserError
+/// for a corrupt trace.
 [[nodiscard]] std::vector<std::uint64_t> executed_counts(const Trace& trace, const Launch& launch);
 
 struct UntimedCount {
   Untimed why = Untimed::No;
   std::uint64_t warp_instructions = 0;
-  std::string opcode;  // without modifiers, of the one that is executed most
+  std::string opcode;  // the most frequent opcode, without modifiers
 };
 
-/// Over all launches, in the order of Untimed; empty where everything is timed. Throws UserError.
+/// Counts of untimed instructions over all launches, in the order of Untimed. Empty if all instructions are
+/// timed. Throws UserError.
 [[nodiscard]] std::vector<UntimedCount> untimed_counts(const Trace& trace);
 
 }  // namespace gpumux::trace

@@ -25,7 +25,8 @@ namespace fs = std::filesystem;
 
 constexpr const char* kCompressed[] = {".xz", ".gz", ".zst"};
 
-/// `name` names the trace of a kernel: KERNEL.traceg or .trace with or without compression, or KERNEL.tracez.
+/// True for the file name of a kernel's trace: KERNEL.traceg or KERNEL.trace, optionally compressed, or
+/// KERNEL.tracez.
 bool names_kernel(std::string_view name, std::string_view end) {
   for (const char* compressed : kCompressed) {
     if (!name.ends_with(compressed)) continue;
@@ -35,7 +36,7 @@ bool names_kernel(std::string_view name, std::string_view end) {
   return name.ends_with(end);
 }
 
-/// The kernel's file: as named, or compressed, or uncompressed.
+/// The path of a kernel's file: as the list names it, or with or without a suffix of compression.
 std::string kernel_file(const LineReader& list, const fs::path& folder, const std::string& name) {
   std::string path = (folder / name).string();
   std::error_code ignored;
@@ -49,7 +50,7 @@ std::string kernel_file(const LineReader& list, const fs::path& folder, const st
 
 constexpr const char* kList = "kernelslist.g";
 
-/// The list that `path` means: itself, or that of the folder.
+/// The path of the kernel list: `path` itself, or kernelslist.g in the folder `path`.
 fs::path list_of(const std::string& path) {
   std::error_code ignored;
   return fs::is_directory(path, ignored) ? fs::path(path) / kList : fs::path(path);
@@ -66,7 +67,7 @@ std::vector<std::string> other_lists(const std::string& path) {
   std::vector<std::string> others;
   std::error_code ignored;
   const fs::path list = list_of(path);
-  if (!is_list(list.string())) return others;  // a compact file
+  if (!is_list(list.string())) return others;  // `path` is a compact file
   const fs::path folder = list.has_parent_path() ? list.parent_path() : fs::path(".");
   for (const fs::directory_entry& entry : fs::directory_iterator(folder, ignored)) {
     const std::string name = entry.path().filename().string();

@@ -1,4 +1,4 @@
-// Constants of the compact form, which docs/trace-format.md describes.
+// Constants of the compact form (docs/trace-format.md).
 #pragma once
 
 #include <algorithm>
@@ -13,27 +13,29 @@
 namespace gpumux::trace {
 
 inline constexpr std::string_view kMagic{"gpumuxT\1", 8};
-/// Magic, bytes of the file, checksum of what follows the header, offset of the index.
+/// Bytes of the header: magic, size of the file, checksum of everything after the header, offset of the
+/// index.
 inline constexpr std::size_t kHeaderBytes = 32;
 
-/// Addresses of a trace are renumbered by pages, so that they fit into an application's range.
+/// Pages in which addresses of a trace are renumbered, so that they fit into an application's range.
 inline constexpr unsigned kPageShift = 32;
 inline constexpr unsigned kMostPages = 64;
 
-/// Kernels beyond these limits are errors; they keep a wrong file from asking for absurd amounts of memory.
+/// Limits for kernels. A kernel beyond them is an error, so that a damaged file cannot request huge amounts
+/// of memory.
 inline constexpr std::uint64_t kMostBlocks = std::uint64_t{1} << 31U;
 inline constexpr std::uint32_t kMostThreads = 1024;
 inline constexpr std::uint32_t kMostWarps = kMostThreads / kWarpSize;
 inline constexpr std::uint32_t kMostCodeBytes = 1U << 24U;
 
-/// How a warp's memory instructions are given.
-inline constexpr std::uint64_t kNoSequence = 0;      // it has none
+/// Coding of a warp's memory instructions.
+inline constexpr std::uint64_t kNoSequence = 0;      // the warp has none
 inline constexpr std::uint64_t kInlineSequence = 1;  // bytes follow; k + 2: those at offset k of the launch
 
 enum class CommandKind : std::uint8_t { Launch, CopyToDevice, CopyFromDevice };
 
-/// A checksum in four lanes of 8 bytes, as fast as memory. Any split of the bytes into add() calls gives the
-/// same.
+/// A checksum in four lanes of 8 bytes, as fast as memory. The result does not depend on how the bytes are
+/// divided among calls of add().
 class Checksum {
  public:
   void add(std::string_view bytes) {

@@ -20,27 +20,27 @@ namespace {
 using workload::ExecRecord;
 using workload::WarpStream;
 
-/// Where a warp is in its records and items.
+/// Position of a warp in its records and items.
 struct WarpSource {
-  ExpandedPath* path = nullptr;  // null: `runs` into `records`
-  std::uint32_t published = 0;   // of `path`
+  ExpandedPath* path = nullptr;  // nullptr: `runs` are decoded into `records`
+  std::uint32_t published = 0;   // number of records of `path` in the stream so far
   RunReader runs;
   HugePageVector<ExecRecord> records;
   MemorySource memory;
 };
 
-/// What a launch says of one warp.
+/// Header of a warp in the launch's data.
 struct WarpHead {
   std::uint64_t path = 0;
   ByteReader items;
-  std::uint64_t line = 0;  // where its global lines begin
+  std::uint64_t line = 0;  // first value of the deltas of global lines
 };
 
-/// Reads the heads of a block's warps, one after the other.
+/// Reads the headers of a block's warps in order.
 class BlockReader {
  public:
   BlockReader(const Launch& launch, std::uint64_t at) : launch_(launch), reader_(launch.body.subspan(at)) {}
-  /// Throws CorruptTrace.
+  /// The next header. Throws CorruptTrace.
   WarpHead next() {
     WarpHead head;
     head.path = reader_.varint();
@@ -68,11 +68,11 @@ class BlockReader {
   std::uint64_t line_ = 0;
 };
 
-/// What the blocks of a launch share.
+/// Data that the blocks of a launch share.
 struct LaunchState {
   LaunchState(std::shared_ptr<const Trace> the_trace, std::uint64_t index)
       : trace(std::move(the_trace)), launch(trace->launches()[index]), code(trace->code(launch)) {}
-  /// Reads the tables when the machine takes the kernel: a trace may have thousands of launches.
+  /// Reads the tables when the machine first uses the kernel, since a trace may have thousands of launches.
   void prepare() {
     if (paths) return;
     tables = read_tables(launch);
@@ -88,7 +88,8 @@ struct LaunchState {
   Address code_address = 0;
 };
 
-/// Serves one block after the other, so that a steady state allocates nothing.
+/// The stream of one block. Objects are reused for later blocks, so that no memory is allocated in a steady
+/// state.
 class TraceBlock final : public workload::BlockStream {
  public:
   TraceBlock(std::shared_ptr<LaunchState> state, SmId sm)
@@ -98,7 +99,7 @@ class TraceBlock final : public workload::BlockStream {
   TraceBlock& operator=(const TraceBlock&) = delete;
 
   [[nodiscard]] SmId sm() const { return sm_; }
-  /// Throws UserError when the trace is corrupt.
+  /// Starts block `index`. Throws UserError when the trace is corrupt.
   void begin(std::uint64_t index, std::uint32_t residency) {
     std::fill(streams_.begin(), streams_.end(), WarpStream{});
     try {
@@ -145,17 +146,18 @@ class TraceBlock final : public workload::BlockStream {
     }
   }
 
-  /// The stream points into the path's own records; only what belongs to memory is made for the warp.
+  /// Refills the stream of a warp with a shared path. The stream points into the path's records. Only memory
+  /// words are decoded for each warp.
   void refill_shared(WarpSource& warp, WarpStream& stream, std::uint32_t wanted) const {
     constexpr std::uint32_t kStep = ExpandedPath::kStep;
-    // Looking further ahead costs memory for each transaction and saves calls.
+    // Memory items to decode ahead. More of them save calls but cost memory for each transaction.
     constexpr std::uint32_t kItemsAhead = 12;
     const ExpandedPath& path = *warp.path;
     const ExecRecord* begin = path.records.data();
     const auto count = static_cast<std::uint32_t>(path.records.size());
     const std::uint32_t consumed =
         stream.next == nullptr ? 0 : static_cast<std::uint32_t>(stream.next - begin);
-    const auto index_of = [count](std::uint32_t end) {  // into memory_before
+    const auto index_of = [count](std::uint32_t end) {  // index into memory_before
       return end == count ? (count + kStep - 1) / kStep : end / kStep;
     };
     std::uint32_t end =
@@ -217,7 +219,7 @@ class TraceKernel final : public workload::KernelSource {
     const Code::Entry& entry = code.entries[code.entry_at[pc]];
     return fmt::format("{}+0x{:x} {}", name(), entry.pc, to_text(entry.inst));
   }
-  /// Blocks share the expanded paths and tables, which only their begins and ends change.
+  /// Blocks share the expanded paths and tables, which change only when a block starts or ends.
   [[nodiscard]] bool refills_independently() const override { return true; }
   [[nodiscard]] std::uint64_t records(std::uint64_t index) const override {
     try {
@@ -231,7 +233,7 @@ class TraceKernel final : public workload::KernelSource {
       state_->trace->fail(corrupt);
     }
   }
-  /// By all of its records.
+  /// Examines all records.
   [[nodiscard]] bool is_idempotent() override {
     for (std::uint64_t index = 0; index < blocks(); ++index) {
       std::unique_ptr<workload::BlockStream> block = begin_block(index, 0, 0, 0);
@@ -262,7 +264,7 @@ class TraceKernel final : public workload::KernelSource {
 
  private:
   std::shared_ptr<LaunchState> state_;
-  /// By the SM that they served: their buffers lie in the cache of the thread that runs it.
+  /// By the last SM of the block, because its buffers are in the cache of the thread that simulates this SM.
   std::vector<std::vector<std::unique_ptr<TraceBlock>>> free_;
 };
 

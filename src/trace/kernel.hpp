@@ -1,4 +1,4 @@
-// A launch of a trace as the machine sees it.
+// A launch of a trace as a KernelSource.
 #pragma once
 
 #include <cstdint>
@@ -10,8 +10,9 @@
 
 namespace gpumux::trace {
 
-/// Launch `index` of the trace for the application that `memory` belongs to, on a machine with that many
-/// shared-memory banks. Throws UserError when the trace is damaged; so do the source and its blocks.
+/// Creates launch `index` of the trace for the application that owns `memory`, on a machine with
+/// `shared_banks` banks of shared memory. Throws UserError when the trace is damaged. The source and its
+/// blocks may throw UserError, too.
 [[nodiscard]] std::unique_ptr<workload::KernelSource> make_kernel(std::shared_ptr<const Trace> trace,
                                                                   std::uint64_t index,
                                                                   workload::DeviceMemory& memory,

@@ -37,9 +37,9 @@ constexpr std::array<std::uint32_t, 17> kSassVersions = {60, 61, 62,  70,  72,  
                                                          89, 90, 100, 101, 103, 110, 120, 121};
 constexpr std::uint32_t kFirstTracer = 3;
 constexpr std::uint32_t kLastTracer = 6;
-constexpr std::uint32_t kTracerWithValues = 6;  // of registers, and with a second immediate
+constexpr std::uint32_t kTracerWithValues = 6;  // has values of registers and a second immediate
 constexpr std::uint32_t kMostAccessBytes = 16;
-constexpr std::uint32_t kMostBulkBytes = 1U << 18U;  // at one address, or more than any shared memory
+constexpr std::uint32_t kMostBulkBytes = 1U << 18U;  // at one address; more than any shared memory
 constexpr std::uint32_t kMostBulkAddresses = 1U << 18U;
 
 class KernelReader {
@@ -62,7 +62,7 @@ class KernelReader {
   }
 
  private:
-  /// The next line that is not blank, without spaces around it.
+  /// Reads the next line that is not blank, without spaces around it.
   bool next_line() {
     while (lines_.next(line_)) {
       line_ = trim(line_);
@@ -73,7 +73,7 @@ class KernelReader {
   [[noreturn]] void fail(const std::string& what) const { lines_.fail(what); }
 
   // --- header -----------------------------------------------------------------------------------
-  /// "-shmem = 16": the text behind "= ", of a line that begins with "-KEY ".
+  /// The value of a header line "-KEY = VALUE", or nothing if the line has another key.
   [[nodiscard]] std::optional<std::string_view> value_of(std::string_view key) const {
     if (!line_.starts_with(key)) return std::nullopt;
     std::string_view rest = line_.substr(key.size());
@@ -154,7 +154,7 @@ class KernelReader {
         has_values_ = tracer >= kTracerWithValues;
       } else if (const auto info = value_of("-enable lineinfo")) {
         line_info_ = number("0 or 1", *info, 1) != 0;
-      }  // other keys say nothing about the execution
+      }  // other keys do not affect execution
     }
     for (const auto& [given, key] : {std::pair{!header_.name.empty(), "-kernel name"},
                                      {grid, "-grid dim"},
@@ -220,7 +220,7 @@ class KernelReader {
     while (true) {
       if (!next_line()) fail("the file ends within a block (no #END_TB)");
       if (line_ == "#END_TB") break;
-      // Where the block is in its cluster: blocks of a cluster are dispatched as others are.
+      // The position in a cluster is ignored: blocks of a cluster are dispatched like other blocks.
       if (value_of("cluster id") || value_of("cluster cta") || value_of("cluster rank")) continue;
       const auto warp = value_of("warp");
       if (!warp) fail(fmt::format("'{}' where 'warp = ' or #END_TB was expected", line_.substr(0, 40)));
@@ -245,12 +245,12 @@ class KernelReader {
   }
 
   // --- instructions -----------------------------------------------------------------------------
-  /// What an instruction line says between mask and addresses, the same each time that it is executed.
+  /// The part of an instruction line between mask and addresses, which is the same at each execution.
   struct Known {
     std::uint32_t pc = ~std::uint32_t{0};
     std::uint32_t id = 0;
     bool has_addresses = false;
-    unsigned listed = 0;  // registers
+    unsigned listed = 0;  // number of listed registers
     std::string text;
   };
   static constexpr std::size_t kCacheSize = 1U << 14U;
@@ -272,12 +272,12 @@ class KernelReader {
     unsigned listed = read_registers(cursor, "number of destinations", inst.dst, inst.num_dst);
     const char* opcode_at = cursor.at();
     const std::string_view opcode = cursor.word("an opcode");
-    // Marks of the tracer around a loop that waits for an mbarrier, of which a trace has one turn.
+    // The tracer marks a loop that waits for an mbarrier, of which the trace has one iteration.
     if (opcode == "REPLAY_START" || opcode == "REPLAY_END") return;
     inst.opcode = opcode;
     if (!classify_opcode(opcode)) cursor.fail_at(opcode_at, fmt::format("unknown opcode '{}'", opcode));
     listed += read_registers(cursor, "number of sources", inst.src, inst.num_src);
-    // Whether a group of products ends behind it.
+    // A flag that tells whether the instruction ends a group of products.
     const std::string_view base = opcode.substr(0, opcode.find('.'));
     if (base.ends_with("GMMA") && (has_values_ || cursor.words() == 3)) (void)cursor.decimal("0 or 1", 1);
     const bool bulk = is_bulk_copy(opcode);
@@ -290,7 +290,7 @@ class KernelReader {
     inst.access_bytes = static_cast<std::uint8_t>(width);
     std::string_view text(begin, static_cast<std::size_t>(cursor.at() - begin));
     text = trim(text);
-    // The text may go when the next line is read, not before.
+    // The text lives until the next line is read.
     if (inst.access_bytes != 0) read_addresses(cursor, mask);
     Tail tail;
     if (!cursor.done()) tail = read_tail(cursor, listed);
@@ -307,9 +307,10 @@ class KernelReader {
     builder_.record(id, mask, addresses_);
   }
 
-  /// The numbers behind a bulk copy's width, in either form: "MODE ..." or "MBARRIER MULTICAST [BLOCKS] BYTES
-  /// OUTSIDE MODE ..." with MODE 3 (COUNT ADDRESS...) or 4 (FIRST COUNT DIFFERENCE...). BYTES are those of
-  /// the whole copy, with those OUTSIDE the tensor, which are filled and not read.
+  /// Reads the numbers after a bulk copy's width. There are two forms: "MODE ..." and "MBARRIER MULTICAST
+  /// [BLOCKS] BYTES OUTSIDE MODE ...", with MODE 3 (COUNT ADDRESS...) or 4 (FIRST COUNT DIFFERENCE...). BYTES
+  /// is the size of the whole copy. OUTSIDE of these bytes are outside the tensor, so they are filled and not
+  /// read.
   void read_bulk_copy(Cursor& cursor, std::uint32_t pc, LaneMask mask, std::uint32_t width, SassInst& inst,
                       unsigned listed) {
     constexpr std::uint64_t kMost = std::uint64_t{1} << 32U;
@@ -319,7 +320,7 @@ class KernelReader {
     std::uint64_t bytes = 0;
     const char* at = cursor.at();
     const std::uint64_t first = cursor.hex("mode or mbarrier");
-    if (first == kAddressList || first == kAddressDifferences) {  // no mbarrier is there
+    if (first == kAddressList || first == kAddressDifferences) {  // the form without an mbarrier
       mode = first;
     } else {
       if (cursor.decimal("0 or 1 (multicast)", 1) != 0) (void)cursor.hex("mask of blocks", 8);
@@ -343,20 +344,20 @@ class KernelReader {
       bulk_.push_back(address);
     }
     if (!cursor.done()) (void)read_tail(cursor, listed);
-    inst.access_bytes = 4;  // of its lines' lanes: builder_ knows the bytes
+    inst.access_bytes = 4;  // bytes per lane of its lines; builder_ gets the bytes of the copy
     const std::uint64_t each = bytes != 0 && count != 0 ? (bytes + count - 1) / count : width;
     builder_.record_bulk(builder_.instruction(pc, inst), mask, bulk_,
                          static_cast<std::uint32_t>(std::clamp<std::uint64_t>(each, 1, kMostBulkBytes)));
   }
 
-  /// How many are named, with those that are not kept.
+  /// Reads a list of registers. Returns how many are listed, including those that are not kept.
   unsigned read_registers(Cursor& cursor, const char* what,
                           std::array<std::uint8_t, kMaxRegisters>& registers, std::uint8_t& kept) const {
     const std::uint64_t count = cursor.decimal(what, kMaxRegisters);
     for (std::uint64_t i = 0; i < count; ++i) {
       const char* at = cursor.at();
       const std::string_view text = cursor.word("a register");
-      // Uniform registers and predicates are not followed: traces list them rarely.
+      // Uniform registers and predicates are not tracked, because traces rarely list them.
       const bool other = text.starts_with("UR") || text.starts_with("P") || text.starts_with("UP");
       const std::string_view digits =
           text.substr(other ? std::min(text.size(), text.find_first_of("0123456789T")) : 1);
@@ -396,11 +397,11 @@ class KernelReader {
     });
   }
 
-  /// What follows the addresses.
+  /// The part of an instruction line after the addresses.
   struct Tail {
     std::int64_t immediate = SassInst::kNoImmediate;
     std::int64_t second = SassInst::kNoImmediate;
-    std::optional<std::uint64_t> first_value;  // of the first register that is listed, in its first lane
+    std::optional<std::uint64_t> first_value;  // value of the first listed register in its first lane
   };
   Tail read_tail(Cursor& cursor, unsigned listed) const {
     Tail tail;
@@ -431,7 +432,7 @@ class KernelReader {
     return tail;
   }
 
-  /// Decimal or hexadecimal; negative ones say nothing.
+  /// Reads a decimal or hexadecimal immediate. A negative one counts as none.
   std::int64_t read_immediate(Cursor& cursor) const {
     const char* at = cursor.at();
     const std::string_view text = cursor.word("an immediate");
@@ -445,9 +446,9 @@ class KernelReader {
     return value && *value >= 0 ? *value : SassInst::kNoImmediate;
   }
 
-  /// SassInst::immediate. Tracers of version 6 write the threads that a BAR waits for as the second
-  /// immediate, or as the first where the barrier's number is in a register, which they list as a
-  /// destination.
+  /// The value for SassInst::immediate. Tracers of version 6 write the threads that a BAR waits for as the
+  /// second immediate. If the barrier's number is in a register, they write the threads as the first
+  /// immediate and list the register as a destination.
   std::int64_t kept_immediate(std::string_view base, const Tail& tail, unsigned destinations) const {
     if (base != "BAR" || !has_values_) return tail.immediate;
     const bool in_register = destinations > 0 && tail.first_value && tail.second <= 0;
@@ -467,7 +468,7 @@ class KernelReader {
   std::string_view line_;
   std::vector<Known> cache_;
   TraceBuilder::Addresses addresses_{};
-  std::vector<Address> bulk_;  // addresses of a bulk copy
+  std::vector<Address> bulk_;  // of a bulk copy
 };
 
 }  // namespace

@@ -1,4 +1,4 @@
-// One kernel file of an Accel-Sim trace (.traceg, .traceg.xz).
+// Reader of one kernel file of an Accel-Sim trace (.traceg, .traceg.xz).
 #pragma once
 
 #include <cstdint>
@@ -8,14 +8,14 @@
 
 namespace gpumux::trace {
 
-/// The versions that all kernels of a trace share; 0: not known yet.
+/// Versions that all kernels of a trace share. 0: not known yet.
 struct TraceVersions {
   std::uint32_t tracer = 0;
   std::uint32_t sm = 0;
 };
 
-/// Reads the file into the builder, as one launch. `versions` is filled by the first kernel and checked by
-/// the others. Throws UserError with the file's line.
+/// Reads the file into the builder as one launch. The first kernel sets `versions`, later kernels must have
+/// the same. Throws UserError with file and line.
 void read_kernel(const std::string& path, TraceVersions& versions, TraceBuilder& builder);
 
 }  // namespace gpumux::trace

@@ -21,7 +21,7 @@ std::size_t LineReader::read_more() {
       return bytes_->read(buffer_.data() + end_, buffer_.size() - end_);
     } catch (const DamagedFile& damage) {
       damage_ = fmt::format("cannot be read: {} (byte {} of the file)", damage.reason(), damage.byte());
-      // The lines before it come first.
+      // Lines before the damage are returned first.
       if (damage.given() != 0) return damage.given();
     }
   }

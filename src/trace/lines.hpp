@@ -1,4 +1,4 @@
-// Lines of a text file, plain or compressed, with their numbers.
+// Reader of the numbered lines of a text file, plain or compressed.
 #pragma once
 
 #include <cstdint>
@@ -13,15 +13,17 @@ namespace gpumux::trace {
 
 class LineReader {
  public:
-  /// Decompresses what open_bytes() does, by its name. Throws UserError when the file cannot be read.
+  /// Opens a file with open_bytes(), which decompresses it by its name. Throws UserError when the file cannot
+  /// be read.
   explicit LineReader(std::string path);
-  /// The next line without its end; false at the end of the file. The text lives until the next call. Throws
-  /// UserError for a line that is too long to be one, and for damaged compression: at the line where it is.
+  /// Reads the next line without its end. Returns false at the end of the file. The text lives until the next
+  /// call. Throws UserError for a line that is too long, and for damaged compression, at the line of the
+  /// damage.
   bool next(std::string_view& line);
-  /// Of the line that next() gave last, from 1.
+  /// Number of the line that next() returned last, from 1.
   [[nodiscard]] std::uint32_t number() const { return number_; }
   [[nodiscard]] const std::string& path() const { return path_; }
-  /// Throws UserError at the line that was read last; `at` points into it and gives the column.
+  /// Throws UserError at the line that was read last. `at` points into this line and selects the column.
   [[noreturn]] void fail(const std::string& what, const char* at = nullptr) const;
 
  private:
@@ -34,7 +36,7 @@ class LineReader {
   std::size_t begin_ = 0;
   std::size_t end_ = 0;
   bool drained_ = false;
-  std::string damage_;  // behind what is in the buffer; empty: none
+  std::string damage_;  // error after the bytes in the buffer; empty: none
   std::uint32_t number_ = 0;
   std::string_view line_;
 };

@@ -16,8 +16,9 @@ struct MatrixName {
   MatrixType type;
 };
 
-/// 6-bit floats pass at the rate of 8-bit ones, 4-bit floats at that of 4-bit integers (NVIDIA's white paper
-/// on Blackwell). F16, F32 and S32 may name the accumulator alone.
+/// Types in opcodes, by the rate at which the tensor unit executes them. 6-bit floats have the rate of 8-bit
+/// floats, 4-bit floats that of 4-bit integers (NVIDIA's white paper on Blackwell). F16, F32 and S32 may also
+/// name only the accumulator.
 constexpr MatrixName kTypes[] = {
     {"TF32", MatrixType::TF32}, {"S8", MatrixType::S8},     {"U8", MatrixType::U8},
     {"E4M3", MatrixType::E4M3}, {"E5M2", MatrixType::E5M2}, {"E3M2", MatrixType::E4M3},
@@ -32,9 +33,9 @@ constexpr MatrixName kBases[] = {
     {"DMMA", MatrixType::F64},
 };
 
-constexpr std::uint64_t kMostProducts = std::uint64_t{1} << 22U;  // of a warp; no shape comes near
+constexpr std::uint64_t kMostProducts = std::uint64_t{1} << 22U;  // per warp; above all existing shapes
 
-/// "64x256x16": a quarter of the products.
+/// The products of one of the four warps of a warpgroup, for a shape such as "64x256x16".
 std::optional<std::uint64_t> of_warpgroup(std::string_view shape) {
   std::uint64_t products = 1;
   unsigned parts = 0;
@@ -51,7 +52,8 @@ std::optional<std::uint64_t> of_warpgroup(std::string_view shape) {
   return products / 4;
 }
 
-/// "16816" (16 rows, 8 columns, 16 deep) or "8832": columns are always 8.
+/// The products of a warp, for a shape such as "16816" (16 rows, 8 columns, 16 deep) or "8832". There are
+/// always 8 columns.
 std::optional<std::uint64_t> of_warp(std::string_view shape) {
   const bool tall = shape.starts_with("168");
   if (!tall && !shape.starts_with("88")) return std::nullopt;
@@ -73,7 +75,7 @@ std::optional<std::uint32_t> matrix_multiply_adds(std::string_view opcode) {
   bool step = false;
   bool of_f32 = false;
   bool quads = false;
-  constexpr std::uint32_t kUnit = 16;  // that every type divides or multiplies
+  constexpr std::uint32_t kUnit = 16;  // a multiple of every type's rate relative to f16
   for (std::string_view rest = opcode.substr(dot); !rest.empty();) {
     rest.remove_prefix(1);
     const std::size_t end = std::min(rest.find('.'), rest.size());
@@ -88,7 +90,8 @@ std::optional<std::uint32_t> matrix_multiply_adds(std::string_view opcode) {
       if (name.text == word) slowest = std::max(slowest, isa::multiply_adds_of(name.type, kUnit));
   }
   if (!products) return std::nullopt;
-  // Four quads of threads have a product of 8x8x4 each, in two steps with sums of f16 and four with f32.
+  // HMMA.884: each of four quads of threads computes a product of 8x8x4, in two steps with sums of f16 and
+  // four steps with f32.
   if (base->text == "HMMA" && quads) *products = *products * 4 / (!step ? 1 : of_f32 ? 4 : 2);
   if (slowest == 0) slowest = isa::multiply_adds_of(base->type, kUnit);
   const std::uint64_t all = *products * slowest / kUnit / (sparse ? 2 : 1);

@@ -1,4 +1,4 @@
-// The matrix products of SASS: what their opcodes say of shape and type.
+// Shape and type of SASS matrix products, from their opcodes.
 #pragma once
 
 #include <cstdint>
@@ -7,9 +7,9 @@
 
 namespace gpumux::trace {
 
-/// What one warp's part of a matrix product takes (isa::StaticInst::multiply_adds), from "HMMA.16816.F32",
-/// "HMMA.884.F32.F32.STEP0" (one of its steps), "HGMMA.64x256x16.F32" (a quarter: four warps issue it) or
-/// their kin; with SP half of it. Nothing where the opcode has no shape.
+/// The work of one warp in a matrix product (isa::StaticInst::multiply_adds), from opcodes such as
+/// "HMMA.16816.F32", "HMMA.884.F32.F32.STEP0" (one of its steps), or "HGMMA.64x256x16.F32" (a quarter, since
+/// four warps issue it). A sparse product (SP) counts half. Nothing for an opcode without a shape.
 [[nodiscard]] std::optional<std::uint32_t> matrix_multiply_adds(std::string_view opcode);
 
 }  // namespace gpumux::trace

@@ -18,8 +18,8 @@ std::uint64_t header_word(Where where, std::uint32_t transactions, std::uint32_t
 }  // namespace
 
 void MemorySource::grow(std::uint32_t wanted) {
-  // Odd numbers of cache lines: warps run in step, so buffers at multiples of a power of two would meet in
-  // the same sets of the host's caches.
+  // Capacities are odd numbers of cache lines. Warps run in step, so buffers at multiples of a power of two
+  // would fall into the same sets of the host's caches.
   constexpr std::uint32_t kFirst = 9 * 8;
   std::uint32_t larger = capacity_ == 0 ? kFirst : capacity_;
   while (larger < wanted) larger = 2 * larger + 8;
@@ -65,7 +65,7 @@ void MemorySource::refill(workload::WarpStream& stream, std::uint32_t count, con
         if (shape.count > 0) base = placement.constant + items_.varint();
         break;
       case Where::Shared:
-      case Where::Texture:  // in no trace
+      case Where::Texture:  // never in traces
       case Where::None: break;
     }
     if (words_ + 1 + shape.count > capacity_) grow(words_ + 1 + shape.count);

@@ -1,4 +1,4 @@
-// The memory side of one warp: decodes its items into the words that the machine reads.
+// Decoder of one warp's memory items into the words that the machine reads.
 #pragma once
 
 #include <algorithm>
@@ -11,26 +11,27 @@
 
 namespace gpumux::trace {
 
-/// Where the address spaces of a launch lie, in lines.
+/// Positions of a launch's address spaces, as line numbers.
 struct Placement {
   std::uint64_t global = 0;
   std::uint64_t constant = 0;
-  std::uint64_t local = 0;      // of residency 0, warp 0
-  std::uint32_t bank_log2 = 5;  // of the number of shared-memory banks
+  std::uint64_t local = 0;      // for residency 0, warp 0
+  std::uint32_t bank_log2 = 5;  // log2 of the number of shared-memory banks
 };
 
-/// Reused from block to block, so that a steady state allocates nothing.
+/// Decodes the items of one warp. Objects are reused from block to block, so that no memory is allocated in a
+/// steady state.
 class MemorySource {
  public:
-  /// `line`: where the deltas of global lines begin. `local`: the line of the frame's word 0 (which may lie
-  /// before the range that is touched).
+  /// Starts a warp. `line`: start value of the deltas of global lines. `local`: line of word 0 of the frame,
+  /// which may be before the touched range.
   void start(ByteReader items, std::uint64_t line, std::uint64_t local) {
     items_ = items;
     line_ = line;
     local_ = local;
     words_ = 0;
   }
-  /// Drops what was consumed, decodes `count` more items, and points `stream` at them. Throws CorruptTrace.
+  /// Drops consumed words, decodes `count` more items, and points `stream` to the words. Throws CorruptTrace.
   void refill(workload::WarpStream& stream, std::uint32_t count, const LaunchTables& tables,
               const Placement& placement);
 

@@ -1,4 +1,4 @@
-// Where the compact form is written: memory, or a file that appears when it is complete.
+// Destination of the compact form: memory, or a file that appears when it is complete.
 #pragma once
 
 #include <cstdint>
@@ -14,15 +14,15 @@ namespace gpumux::trace {
 class Output {
  public:
   virtual ~Output() = default;
-  /// Bytes behind the header.
+  /// Appends bytes after the header.
   void append(std::string_view bytes) {
     checksum_.add(bytes);
     size_ += bytes.size();
     write(bytes);
   }
-  /// Offset in the file of what is appended next.
+  /// Offset in the file of the next byte to append.
   [[nodiscard]] std::uint64_t position() const { return kHeaderBytes + size_; }
-  /// Completes the file with its header.
+  /// Completes the output by writing the header.
   void finish(std::uint64_t index_offset);
 
  private:
@@ -42,7 +42,8 @@ class MemoryOutput final : public Output {
   std::string bytes_ = std::string(kHeaderBytes, '\0');
 };
 
-/// Throws UserError that names the path when it cannot be written. Leaves no temporary file behind.
+/// Output to a file. Throws UserError that names the path when the file cannot be written. Leaves no
+/// temporary file behind.
 class FileOutput final : public Output {
  public:
   explicit FileOutput(std::string path);

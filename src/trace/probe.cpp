@@ -11,12 +11,12 @@ namespace {
 constexpr int kNoDestination = WarpProgram::kNoResult;
 constexpr std::uint32_t kBlockThreads = 1024;
 constexpr std::uint32_t kBlockWarps = kBlockThreads / kWarpSize;
-constexpr std::uint32_t kWarpBytes = kWarpSize * 8;  // of doubles
+constexpr std::uint32_t kWarpBytes = kWarpSize * 8;  // doubles
 
-/// Arrays of 4 GiB side by side.
+/// First address of an array. Arrays have 4 GiB and are adjacent.
 constexpr Address probe_array(unsigned index) { return 0x7f40'0000'0000ULL + (Address{index} << 32U); }
 
-/// Lines in steps of about the golden section: all are visited before one comes again.
+/// Visits lines in steps of about the golden section, so that each line is visited once before any repeats.
 void chase(WarpProgram& p, const Probe& probe) {
   const std::uint64_t lines = probe.footprint / kLineBytes;
   auto step = static_cast<std::uint64_t>(static_cast<double>(lines) * 0.6180339887);
@@ -31,7 +31,7 @@ void chase(WarpProgram& p, const Probe& probe) {
   p.exit();
 }
 
-/// Sixteen loads in flight, and a multiplication for every two.
+/// Reads with sixteen loads in flight, and a multiplication for every two loads.
 void read(WarpProgram& p, const Probe& probe, std::uint32_t warp) {
   constexpr int kLoads = 16;
   p.prologue(2, {0, 1, 2}, 1);
@@ -63,7 +63,7 @@ void stream(WarpProgram& p, const Probe& probe, std::uint32_t block, std::uint32
   }
   if (probe.kind == ProbeKind::Scale) p.add("DMUL", 8, {8, 14});
   if (probe.kind == ProbeKind::Load) {
-    p.add("DSETP.NE.AND", kNoDestination, {8, 14});  // nothing is written, but the value is waited for
+    p.add("DSETP.NE.AND", kNoDestination, {8, 14});  // writes no register, but waits for the value
   } else {
     access("STG.E.64.SYS", kNoDestination, {2, 8}, 0);
   }

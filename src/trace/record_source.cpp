@@ -5,9 +5,9 @@
 namespace gpumux::trace {
 namespace {
 
-/// Paths that are longer are not kept for others.
+/// Longer paths (in records) are not kept for other warps.
 constexpr std::uint32_t kLongestShared = 1U << 20U;
-/// Expanded records that a launch keeps, about: 256 MB.
+/// Approximate limit for the expanded records of a launch: 256 MB.
 constexpr std::uint64_t kMostRecords = std::uint64_t{1} << 25U;
 
 }  // namespace

@@ -10,20 +10,21 @@ constexpr std::uint32_t kThreads = 256;
 constexpr std::uint32_t kWarps = kThreads / kWarpSize;
 constexpr std::uint64_t kMiB = std::uint64_t{1} << 20U;
 
-/// Arrays of 256 MiB side by side,
+/// First address of an array. Arrays have 256 MiB and are adjacent.
 constexpr Address array(unsigned index) { return 0x7f40'0000'0000ULL + (Address{index} << 28U); }
-/// and where what is copied to the device lies, below 4 GiB as the figures to compare want it.
+/// First address of an array that is copied to the device. These are below 4 GiB, as in the traces behind the
+/// reported figures.
 constexpr Address low_array(unsigned index) { return 0x4000'0000ULL + (Address{index} << 28U); }
 
-/// A warp's share of an array of one float per thread.
+/// Offset of a warp's part of an array with one float per thread.
 constexpr Address part(std::uint32_t block, std::uint32_t warp, std::uint32_t threads = kThreads) {
   return Address{block * threads + warp * kWarpSize} * 4;
 }
 
-// --- the three that are timed -----------------------------------------------------------------------
+// --- the three timed kernels -----------------------------------------------------------------------
 
-/// `lines` groups of neighbouring lanes; each group reads from one sector of a line that the seed chooses
-/// among `span_lines` from the base on.
+/// A load by `lines` groups of adjacent lanes. Each group reads one sector of a line that the seed selects
+/// among `span_lines` lines from `base` on.
 void gather(WarpProgram& p, int dst, Address base, std::uint32_t lines, std::uint32_t span_lines,
             std::uint64_t seed) {
   const std::uint32_t group = kWarpSize / lines;
@@ -58,7 +59,7 @@ void compute(WarpProgram& p, std::uint32_t block, std::uint32_t warp, std::uint3
   p.exit();
 }
 
-/// Eight times two loads, an add and a store; every address once.
+/// Eight rounds of two loads, an add and a store. Each address is used once.
 void stream(WarpProgram& p, std::uint32_t block, std::uint32_t warp, std::uint32_t blocks) {
   p.prologue(3, {0, 2, 1}, 2);
   const std::uint32_t loop = p.pc();
@@ -74,7 +75,8 @@ void stream(WarpProgram& p, std::uint32_t block, std::uint32_t warp, std::uint32
   p.exit();
 }
 
-/// Eight times a load over 8 lines of 64 KB, one over 16 lines of 16 MB, and two arithmetic; one store.
+/// Eight rounds of a load over 8 lines of 64 KB, a load over 16 lines of 16 MB, and two arithmetic
+/// instructions. One store at the end.
 void diverge(WarpProgram& p, std::uint32_t block, std::uint32_t warp, std::uint32_t) {
   p.prologue(3, {0, 2, 1}, 2);
   const std::uint32_t loop = p.pc();
@@ -91,13 +93,13 @@ void diverge(WarpProgram& p, std::uint32_t block, std::uint32_t warp, std::uint3
   p.exit();
 }
 
-// --- fourteen more ------------------------------------------------------------------------------------
+// --- fourteen other kernels -----------------------------------------------------------------------------
 
 void begin(WarpProgram& p) { p.prologue(2, {0, 1, 2}, 1); }
 constexpr int kCounter = 20;
 
-/// Each load's address depends on the last one's value: a line of `span` by chance, all lanes the same 8
-/// bytes.
+/// Dependent loads: each address depends on the previous value. A load reads a random line of `kSpanLines`,
+/// all lanes the same 8 bytes.
 template <std::uint64_t kSpanLines, int kLoads, bool kLow>
 void chase(WarpProgram& p, std::uint32_t block, std::uint32_t, std::uint32_t) {
   p.add("S2R", 2, {});
@@ -110,7 +112,7 @@ void chase(WarpProgram& p, std::uint32_t block, std::uint32_t, std::uint32_t) {
   p.exit();
 }
 
-/// Rounds of a long chain through all units with a short one beside it.
+/// Rounds of a long chain of instructions through all units, with a short chain beside it.
 template <int kRounds, std::uint32_t kBlockThreads>
 void mixed(WarpProgram& p, std::uint32_t block, std::uint32_t warp, std::uint32_t) {
   const Address offset = part(block, warp, kBlockThreads);
@@ -145,7 +147,7 @@ void mixed(WarpProgram& p, std::uint32_t block, std::uint32_t warp, std::uint32_
   p.exit();
 }
 
-/// Rounds of four loads of shared memory whose lanes lie `kWords` words apart, each with an FFMA.
+/// Rounds of four loads of shared memory with a distance of `kWords` words between lanes, each with an FFMA.
 template <std::uint32_t kWords>
 void shared_conflicts(WarpProgram& p, std::uint32_t block, std::uint32_t warp, std::uint32_t) {
   constexpr bool kAll = kWords == kWarpSize;
@@ -168,7 +170,8 @@ void shared_conflicts(WarpProgram& p, std::uint32_t block, std::uint32_t warp, s
   p.exit();
 }
 
-/// Five points of rows of 4096 floats; a block has 256 columns and goes down six rows, two barriers each.
+/// A five-point stencil on rows of 4096 floats. A block has 256 columns and processes six rows, with two
+/// barriers each.
 void stencil(WarpProgram& p, std::uint32_t block, std::uint32_t warp, std::uint32_t) {
   constexpr Address kRow = 4096 * 4;
   constexpr std::uint32_t kColumns = 4096 / kThreads;
@@ -199,7 +202,8 @@ void stencil(WarpProgram& p, std::uint32_t block, std::uint32_t warp, std::uint3
   p.exit();
 }
 
-/// Tiles of 64 x 64, three steps of 16: a step loads both tiles by 128 bits and has two barriers.
+/// Matrix product with tiles of 64 x 64 in three steps of 16. A step loads both tiles by 128 bits and has two
+/// barriers.
 void sgemm(WarpProgram& p, std::uint32_t block, std::uint32_t warp, std::uint32_t) {
   constexpr Address kRow = 1024 * 4;
   const std::uint32_t by = block / 16;
@@ -236,7 +240,7 @@ void sgemm(WarpProgram& p, std::uint32_t block, std::uint32_t warp, std::uint32_
   p.exit();
 }
 
-/// Three rounds of eight loads, each of four sectors of 2 MB by chance.
+/// Three rounds of eight loads, each of four random sectors within 2 MB.
 void l2_random(WarpProgram& p, std::uint32_t block, std::uint32_t warp, std::uint32_t) {
   begin(p);
   const std::uint32_t loop = p.pc();
@@ -255,7 +259,7 @@ void l2_random(WarpProgram& p, std::uint32_t block, std::uint32_t warp, std::uin
   p.exit();
 }
 
-/// Every 16th block has 80 rounds, the others two to nine.
+/// Every 16th block has 80 rounds, other blocks have two to nine.
 void uneven(WarpProgram& p, std::uint32_t block, std::uint32_t warp, std::uint32_t) {
   const std::uint64_t rounds = block % 16 == 5 ? 80 : 2 + mix64(block) % 8;
   begin(p);
@@ -263,7 +267,7 @@ void uneven(WarpProgram& p, std::uint32_t block, std::uint32_t warp, std::uint32
   for (std::uint32_t round = 0; round < rounds; ++round) {
     p.jump(loop);
     p.coalesced("LDG.E.SYS", 4, {2}, array(0) + part(round * 128 + block, warp, 128));
-    p.coalesced("LDG.E.SYS", 5, {2}, array(1) + part(round, warp));  // the same for all blocks
+    p.coalesced("LDG.E.SYS", 5, {2}, array(1) + part(round, warp));  // the same address in all blocks
     p.add("FFMA", 6, {4, 5, 6});
     p.add("FFMA", 7, {6, 5, 7});
     p.add("MUFU.RCP", 7, {7});
@@ -275,7 +279,7 @@ void uneven(WarpProgram& p, std::uint32_t block, std::uint32_t warp, std::uint32
   p.exit();
 }
 
-/// Eight stores of 128 bits, side by side.
+/// Eight adjacent stores of 128 bits.
 void write_128(WarpProgram& p, std::uint32_t block, std::uint32_t warp, std::uint32_t blocks) {
   begin(p);
   const std::uint32_t loop = p.pc();
@@ -288,7 +292,7 @@ void write_128(WarpProgram& p, std::uint32_t block, std::uint32_t warp, std::uin
   p.exit();
 }
 
-/// Six times a load, and a store of 4 bytes of every 16.
+/// Six rounds of a load and a store that writes 4 bytes of every 16.
 void write_part(WarpProgram& p, std::uint32_t block, std::uint32_t warp, std::uint32_t blocks) {
   begin(p);
   const std::uint32_t loop = p.pc();
@@ -302,7 +306,7 @@ void write_part(WarpProgram& p, std::uint32_t block, std::uint32_t warp, std::ui
   p.exit();
 }
 
-/// Eight reductions; each warp's lanes all to one of 16 addresses, in 16 lines.
+/// Eight reductions. All lanes of a warp use one of 16 addresses, which are in 16 lines.
 void atomic_reduce(WarpProgram& p, std::uint32_t block, std::uint32_t warp, std::uint32_t) {
   begin(p);
   const std::uint32_t loop = p.pc();
@@ -316,7 +320,7 @@ void atomic_reduce(WarpProgram& p, std::uint32_t block, std::uint32_t warp, std:
   p.exit();
 }
 
-/// Six atomics of eight addresses each, four lanes to each of them, over 1 KB.
+/// Six atomics within 1 KB, each with eight addresses of four lanes.
 void atomic_histogram(WarpProgram& p, std::uint32_t block, std::uint32_t warp, std::uint32_t) {
   begin(p);
   const std::uint32_t loop = p.pc();

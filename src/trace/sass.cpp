@@ -15,16 +15,16 @@ namespace {
 using isa::LatencyClass;
 using isa::Unit;
 
-/// Opcodes of sm_60 to sm_121 by what they keep busy. What an opcode uses is nearly the same in all of them:
-/// tensor and control instructions that only some have are simply listed. Conversions, moves and shuffles
-/// share the integer pipe, as in the model that the v100 machine follows.
+/// Opcodes of sm_60 to sm_121 by the unit that executes them. An opcode uses nearly the same units on all
+/// architectures. Tensor and control instructions of single architectures are simply added. Conversions,
+/// moves and shuffles use the integer pipe, as in the model that the v100 machine follows.
 struct Group {
   SassClass what;
   std::string_view opcodes;
 };
 
 constexpr SassClass alu(LatencyClass latency) { return {Unit::Int, latency, 0, SassSpace::None}; }
-/// On the integer units where there are no uniform ones.
+/// A uniform instruction. Machines without uniform units execute it on the integer units.
 constexpr SassClass uniform(LatencyClass latency) { return {Unit::Uniform, latency, 0, SassSpace::None}; }
 constexpr SassClass control(unsigned flags = 0) {
   return {Unit::Control, LatencyClass::Control, static_cast<std::uint16_t>(flags), SassSpace::None};
@@ -47,7 +47,7 @@ constexpr Group kGroups[] = {
     {{Unit::Dp, LatencyClass::DpMad, 0, SassSpace::None}, "DFMA"},
     {{Unit::Dp, LatencyClass::DpMax, 0, SassSpace::None}, "DMNMX DSET DSETP"},
     {{Unit::Sfu, LatencyClass::Sfu, 0, SassSpace::None}, "MUFU"},
-    // Their addresses are not in a trace.
+    // Texture instructions, whose addresses are not in a trace.
     {{Unit::Sfu, LatencyClass::Sfu, 0, SassSpace::None},
      "TEX TEXS TLD TLDS TLD4 TLD4S TMML TXD TXQ SULD SUST SURED SUATOM SUQUERY"},
     {{Unit::Tensor, LatencyClass::Tensor, 0, SassSpace::None},
@@ -78,7 +78,7 @@ constexpr Group kGroups[] = {
      "CGAERRBAR "
      "ACQBULK ACQSHMINIT PREEXIT WARPGROUP WARPGROUPSET ENDCOLLECTIVE UCGABAR_ARV UCGABAR_WAIT UTMACMDFLUSH "
      "UTMACCTL SYNCS ARRIVES FENCE UTCATOMSWS UTCBAR UTCCP UTCSHIFT"},
-    // As memory instructions where the trace has their addresses.
+    // Bulk copies. classify() makes them memory instructions if the trace has their addresses.
     {control(), kBulkCopies},
     {control(), "LDT LDTM STT STTM"},
     {control(isa::kExit), "EXIT"},
@@ -98,11 +98,11 @@ constexpr Group kGroups[] = {
     {memory(SassSpace::Constant, isa::kLoad), "LDC LDCU"},
 };
 
-// Opcodes that are timed without what they access.
+// Opcodes that are timed without their memory accesses.
 constexpr std::string_view kTextures = "TEX TEXS TLD TLDS TLD4 TLD4S TXD SULD SUST SURED SUATOM";
 constexpr std::string_view kTensorMemory = "LDT LDTM STT STTM UTCCP UTCSHIFT";
 
-/// `name` is a word of `words`.
+/// True if `name` is a word of `words`.
 bool is_one_of(std::string_view name, std::string_view words) {
   for (std::size_t at = words.find(name); at != std::string_view::npos; at = words.find(name, at + 1)) {
     const std::size_t end = at + name.size();
@@ -131,7 +131,7 @@ const Table& table() {
 
 std::string_view base_of(std::string_view opcode) { return opcode.substr(0, opcode.find('.')); }
 
-/// ".64" is in "LDG.E.64.SYS" and not in "LDG.E.64K".
+/// True if the opcode has the modifier: "LDG.E.64.SYS" has "64", "LDG.E.64K" does not.
 bool has_modifier(std::string_view opcode, std::string_view modifier) {
   for (std::size_t dot = opcode.find('.'); dot != std::string_view::npos;) {
     const std::size_t next = opcode.find('.', dot + 1);
@@ -141,7 +141,7 @@ bool has_modifier(std::string_view opcode, std::string_view modifier) {
   return false;
 }
 
-/// 32-bit registers behind each listed one.
+/// Number of 32-bit registers that each listed register stands for.
 struct Widths {
   unsigned dst = 1;
   std::array<unsigned, kMaxRegisters> src = {1, 1, 1, 1, 1, 1};
@@ -177,7 +177,7 @@ Widths widths_of(const SassInst& inst, const SassClass& what) {
       const unsigned data = std::max(1U, (inst.access_bytes + 3U) / 4U);
       w.dst = data;
       for (unsigned i = 1; i < kMaxRegisters; ++i) w.src[i] = (what.flags & isa::kLoad) != 0 ? 1 : data;
-      // 64-bit addresses lie in aligned pairs.
+      // 64-bit addresses are in aligned pairs of registers.
       const bool pair = has_modifier(opcode, "E") && inst.num_src > 0 && inst.src[0] % 2 == 0;
       w.src[0] = pair ? 2 : 1;
       break;
@@ -198,7 +198,7 @@ Widths widths_of(const SassInst& inst, const SassClass& what) {
   return w;
 }
 
-/// The slot list: what is written first, then what is read and not also written.
+/// Fills the slot list: first written registers, then registers that are read and not also written.
 class Slots {
  public:
   explicit Slots(isa::StaticInst& inst) : inst_(inst) {}
@@ -224,7 +224,7 @@ class Slots {
   }
   void push(unsigned reg, std::uint8_t& count) {
     const std::size_t index = std::size_t{inst_.num_dst} + inst_.num_src;
-    if (index == inst_.slot.size()) return;  // more than any instruction has
+    if (index == inst_.slot.size()) return;  // no instruction has more
     inst_.slot[index] = static_cast<std::uint16_t>(reg);
     ++count;
   }
@@ -250,7 +250,7 @@ std::optional<SassClass> classify(const SassInst& inst) {
   if (base == "UTMASTG" || base == "UTMAREDG" || base == "UBLKRED")
     return memory(SassSpace::Global, isa::kStore);
   if (base != "UBLKCP") return what;
-  // The destination is named first.
+  // UBLKCP names the destination first.
   const std::string_view opcode = inst.opcode;
   if (opcode.find(".S.G") != std::string_view::npos) return memory(SassSpace::Global, isa::kLoad);
   if (opcode.find(".G.S") != std::string_view::npos) return memory(SassSpace::Global, isa::kStore);
@@ -318,7 +318,8 @@ isa::StaticInst static_inst(const SassInst& inst, bool async_copies) {
       result.barrier_warps = static_cast<std::uint8_t>(((inst.immediate >> 8U) + kWarpSize - 1) / kWarpSize);
   }
   if (base == "MEMBAR" && has_modifier(opcode, "CTA")) flags &= ~unsigned{isa::kFence};
-  // DEPBAR with a count lets that many groups of copies go on; without, or with 0, it waits for all.
+  // DEPBAR with a count lets this number of groups of copies remain pending. Without a count, or with 0, it
+  // waits for all.
   if (base == "DEPBAR" && async_copies && inst.immediate <= 0) flags |= isa::kFence;
   result.flags = static_cast<std::uint16_t>(flags);
 

@@ -20,7 +20,7 @@ namespace {
 
 using Where = workload::MemHeader::Where;
 
-constexpr std::uint64_t kMostEntries = kMostCodeBytes;  // of code: one for each byte
+constexpr std::uint64_t kMostEntries = kMostCodeBytes;  // entries of code: one for each byte
 
 std::uint64_t word64(std::span<const std::uint8_t> bytes, std::size_t at) {
   std::uint64_t value = 0;
@@ -37,12 +37,13 @@ Dim3 read_dim(ByteReader& reader) {
   return d;
 }
 
-/// Numbers of a function's instructions: those that follow each other in memory have consecutive ones.
+/// Numbers the instructions of a function such that instructions that are adjacent in memory have consecutive
+/// numbers.
 class InstructionNumbers {
  public:
   InstructionNumbers(const std::vector<Code::Entry>& entries, std::uint32_t sm) {
     std::uint32_t bits = 16;
-    bool bundles = sm < 70;  // 32 bytes hold three instructions behind a word that schedules them
+    bool bundles = sm < 70;  // 32 bytes hold three instructions after a word of scheduling data
     for (const Code::Entry& entry : entries) {
       bits |= entry.pc;
       bundles = bundles && entry.pc % 8 == 0 && entry.pc % 32 != 0;
@@ -59,9 +60,9 @@ class InstructionNumbers {
   unsigned shift_ = 4;
 };
 
-/// Places the entries in the machine's table. A gap takes one place however long it is. Where a pc has
-/// several instructions (functions that are called have offsets of their own), the second ones lie behind all
-/// first ones.
+/// Assigns entries to indices of the static table. A gap takes one index, whatever its length. If a pc has
+/// several instructions (called functions have their own offsets), second instructions follow after all first
+/// ones.
 void place_entries(Code& code, std::uint32_t sm) {
   const InstructionNumbers number(code.entries, sm);
   std::vector<std::uint32_t> order(code.entries.size());

@@ -1,4 +1,4 @@
-// An opened compact trace: its launches and commands, and access to the bytes that describe warps.
+// An opened compact trace: its launches and commands, and the bytes that describe its warps.
 #pragma once
 
 #include <cstdint>
@@ -16,18 +16,18 @@
 
 namespace gpumux::trace {
 
-/// The code that a launch executed. Entries are numbered as the paths number them; the machine's table has
-/// them in the order of their addresses, with gaps where code was not executed, so that an instruction that
-/// follows another in memory follows it in the table.
+/// The code that a launch executed. Paths refer to instructions by entry number. The static table has the
+/// entries in the order of their addresses, with gaps for code that was not executed, so that an instruction
+/// that follows another in memory also follows it in the table.
 struct Code {
   struct Entry {
-    std::uint32_t pc = 0;     // in the trace: bytes from the function's begin
+    std::uint32_t pc = 0;     // in the trace: bytes from the start of the function
     std::uint32_t index = 0;  // in the table
     SassInst inst;
   };
   std::vector<Entry> entries;
   std::vector<isa::StaticInst> table;
-  std::vector<std::uint32_t> entry_at;  // by table index; entries.size() in gaps
+  std::vector<std::uint32_t> entry_at;  // by table index; entries.size() for gaps
 };
 
 struct Launch {
@@ -38,12 +38,12 @@ struct Launch {
   std::uint32_t shared_bytes = 0;
   std::uint32_t registers = 0;
   std::uint32_t code = 0;         // index into Trace::codes
-  std::uint64_t local_low = 0;    // first word of the frame that is touched
-  std::uint64_t local_words = 0;  // words from there on
+  std::uint64_t local_low = 0;    // first touched word of the frame
+  std::uint64_t local_words = 0;  // number of words from there to the last touched one
   std::uint64_t warp_instructions = 0;
   std::uint64_t thread_instructions = 0;
-  std::span<const std::uint8_t> body;    // blocks
-  std::span<const std::uint8_t> tables;  // paths, shapes, where blocks are
+  std::span<const std::uint8_t> body;    // data of the blocks
+  std::span<const std::uint8_t> tables;  // paths, shapes, and positions of the blocks
   [[nodiscard]] std::uint32_t warps() const {
     return static_cast<std::uint32_t>((block.count() + kWarpSize - 1) / kWarpSize);
   }
@@ -52,16 +52,16 @@ struct Launch {
 struct Command {
   CommandKind kind = CommandKind::Launch;
   std::uint64_t launch = 0;  // Launch: index into Trace::launches
-  std::uint32_t stream = 0;  // Launch: index of its stream
-  Address address = 0;       // copies, in the trace's renumbered addresses
+  std::uint32_t stream = 0;  // Launch: index of the stream
+  Address address = 0;       // copies: in the trace's renumbered addresses
   std::uint64_t bytes = 0;
 };
 
 class Trace {
  public:
-  /// Maps the file and checks it. Throws UserError.
+  /// Maps and checks a file. Throws UserError.
   static std::shared_ptr<const Trace> open(const std::string& path);
-  /// The same from memory; `name` is what messages call it.
+  /// Opens a trace in memory. `name` is for messages. Throws UserError.
   static std::shared_ptr<const Trace> from_bytes(std::string bytes, std::string name);
   ~Trace();
   Trace(const Trace&) = delete;
@@ -76,9 +76,9 @@ class Trace {
   [[nodiscard]] const std::vector<Command>& commands() const { return commands_; }
   [[nodiscard]] const Code& code(const Launch& launch) const { return codes_[launch.code]; }
   [[nodiscard]] std::uint64_t warp_instructions() const;
-  /// Of the compact form.
+  /// Size of the compact form in bytes.
   [[nodiscard]] std::uint64_t size() const { return bytes_.size(); }
-  /// Throws the UserError that says what is wrong with this file.
+  /// Throws UserError with the file's name and the error.
   [[noreturn]] void fail(const CorruptTrace& corrupt) const;
 
  private:
@@ -89,8 +89,8 @@ class Trace {
 
   std::string name_;
   std::string identity_;
-  std::string storage_;      // of a trace in memory
-  void* mapping_ = nullptr;  // of a file
+  std::string storage_;      // for a trace in memory
+  void* mapping_ = nullptr;  // for a file
   std::span<const std::uint8_t> bytes_;
   std::uint32_t sm_ = 0;
   std::uint32_t streams_ = 0;
@@ -99,11 +99,11 @@ class Trace {
   std::vector<Command> commands_;
 };
 
-/// What a memory instruction does, apart from where: transactions relative to the first line.
+/// A memory instruction without its position: transactions with lines relative to the first line.
 struct Shape {
   workload::MemHeader::Where where = workload::MemHeader::Where::None;
   std::array<std::uint16_t, kBankCounts> passes{};
-  std::uint32_t first = 0;  // of its words in LaunchTables::words
+  std::uint32_t first = 0;  // index of its first word in LaunchTables::words
   std::uint16_t count = 0;
 };
 
@@ -111,17 +111,17 @@ struct Shape {
 struct Path {
   std::span<const std::uint8_t> runs;
   std::uint32_t records = 0;
-  std::uint64_t uses = 0;  // warps
+  std::uint64_t uses = 0;  // number of warps that use the path
 };
 
-/// A launch's tables, decoded when it begins.
+/// The decoded tables of a launch.
 struct LaunchTables {
   std::vector<Path> paths;
   std::vector<Shape> shapes;
-  std::vector<std::uint64_t> words;     // workload::Transaction, lines modulo 2^54 relative to the first
+  std::vector<std::uint64_t> words;     // workload::Transaction with lines relative to the first, modulo 2^54
   std::vector<std::uint64_t> block_at;  // offsets in the body
 };
-/// Throws CorruptTrace.
+/// Decodes the tables of a launch. Throws CorruptTrace.
 [[nodiscard]] LaunchTables read_tables(const Launch& launch);
 
 }  // namespace gpumux::trace

@@ -17,7 +17,7 @@ namespace {
 
 constexpr std::uint64_t kMostHeader = 1U << 20U;
 constexpr std::uint64_t kMostDictionary = 1U << 24U;
-constexpr std::uint64_t kMostFrame = 1U << 28U;  // uncompressed
+constexpr std::uint64_t kMostFrame = 1U << 28U;  // uncompressed bytes
 
 class TracezBytes final : public ByteStream {
  public:
@@ -88,7 +88,7 @@ class TracezBytes final : public ByteStream {
     if (text_.find("#traces format") == std::string::npos) text_ += "\n#traces format\n";
     seek(end + 1);
     const std::uint32_t dictionary = number32();
-    (void)number32();  // instructions of a frame, about
+    (void)number32();  // approximate number of instructions in a frame
     if (dictionary > kMostDictionary) fail(at_ - 8, "its dictionary is too large");
     std::vector<char> bytes(dictionary);
     take(bytes.data(), bytes.size());
@@ -102,7 +102,7 @@ class TracezBytes final : public ByteStream {
   }
 
   // --- its text -----------------------------------------------------------------------------------
-  /// The next part: the head of a block, a frame of a warp, or the end of a block.
+  /// Makes the next part of the text: the start of a block, a frame of a warp, or the end of a block.
   void make_text() {
     if (frames_ > 0) return next_frame();
     if (warps_ > 0) return next_warp();
@@ -117,7 +117,7 @@ class TracezBytes final : public ByteStream {
     --blocks_;
     std::array<std::uint32_t, 3> block{};
     for (std::uint32_t& part : block) part = number32();
-    for (unsigned i = 0; i < 7; ++i) (void)number32();  // its cluster, and where it is in that
+    for (unsigned i = 0; i < 7; ++i) (void)number32();  // its cluster and the position in it
     warps_ = number32();
     warp_ = 0;
     text_ = fmt::format("\n#BEGIN_TB\n\nthread block = {},{},{}\n", block[0], block[1], block[2]);
@@ -163,16 +163,16 @@ class TracezBytes final : public ByteStream {
   std::unique_ptr<ZSTD_DDict, std::size_t (*)(ZSTD_DDict*)> dictionary_{nullptr, &ZSTD_freeDDict};
   std::unique_ptr<ZSTD_DCtx, std::size_t (*)(ZSTD_DCtx*)> context_{ZSTD_createDCtx(), &ZSTD_freeDCtx};
   std::uint64_t size_ = 0;
-  std::uint64_t at_ = 0;      // in the file
-  std::uint64_t index_ = 0;   // of the next warp or block, while a warp is read
-  std::uint32_t blocks_ = 0;  // to come, as the following
+  std::uint64_t at_ = 0;      // position in the file
+  std::uint64_t index_ = 0;   // position of the next warp or block, while a warp is read
+  std::uint32_t blocks_ = 0;  // blocks to come; then warps and frames to come
   std::uint32_t warps_ = 0;
   std::uint32_t frames_ = 0;
   std::uint32_t warp_ = 0;
   bool within_block_ = false;
   std::string text_;
-  std::size_t used_ = 0;   // of text_
-  std::size_t given_ = 0;  // by read() before the part that is made
+  std::size_t used_ = 0;   // bytes of text_ that were read
+  std::size_t given_ = 0;  // bytes that this read() returned before the current part
 };
 
 }  // namespace

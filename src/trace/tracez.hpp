@@ -1,4 +1,4 @@
-// Accel-Sim's .tracez: a kernel's trace with the instructions of each warp compressed apart.
+// Reader of Accel-Sim's .tracez format, in which the instructions of each warp are compressed separately.
 #pragma once
 
 #include <memory>
@@ -8,9 +8,9 @@
 
 namespace gpumux::trace {
 
-/// The text that the same trace has as a .traceg: a header up to a zero byte, then by an index at the end of
-/// the file the blocks, whose warps are Zstandard frames with a common dictionary. Throws UserError for a
-/// file that cannot be opened; read() throws a DamagedFile.
+/// Opens a .tracez file as the text of the equivalent .traceg file. The file has a header up to a zero byte,
+/// then blocks, and an index at its end. Warps are Zstandard frames with a common dictionary. Throws
+/// UserError for a file that cannot be opened. read() throws DamagedFile.
 [[nodiscard]] std::unique_ptr<ByteStream> open_tracez(const std::string& path);
 
 }  // namespace gpumux::trace

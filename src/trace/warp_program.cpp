@@ -9,7 +9,7 @@ void write_kernel(
     const std::function<void(WarpProgram& program, std::uint32_t block, std::uint32_t warp)>& run) {
   std::vector<Executed> executed;
   std::vector<std::optional<std::uint32_t>>
-      numbers;  // of the builder's instructions, by place in the program
+      numbers;  // the builder's instruction numbers by position in the program
   builder.begin_kernel(header);
   for (std::uint32_t block = 0; block < header.grid.x; ++block) {
     builder.begin_block(block);

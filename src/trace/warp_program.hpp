@@ -1,4 +1,4 @@
-// What one warp of a reference kernel executes, put together instruction by instruction.
+// Builder for the instructions that one warp of a reference kernel executes.
 #pragma once
 
 #include <cstdint>
@@ -10,7 +10,7 @@
 
 namespace gpumux::trace {
 
-/// How the lanes' addresses lie; the text of a trace has a form for each.
+/// Pattern of the lanes' addresses. The text form of a trace has a notation for each.
 enum class Pattern : std::uint8_t { None, Stride, Delta };
 
 struct Executed {
@@ -20,8 +20,8 @@ struct Executed {
   TraceBuilder::Addresses addresses{};
 };
 
-/// All lanes are active. The program counter moves on with each instruction; a loop jumps back, so that its
-/// rounds have the same instructions.
+/// Appends executed instructions with all lanes active. The program counter advances with each instruction. A
+/// loop jumps back, so that its rounds have the same instructions.
 class WarpProgram {
  public:
   static constexpr int kNoResult = -1;
@@ -41,9 +41,9 @@ class WarpProgram {
     for (const int reg : src) e.inst.src[e.inst.num_src++] = static_cast<std::uint8_t>(reg);
     return e;
   }
-  /// Barrier 0 of the block.
+  /// A barrier of the block, number 0.
   void barrier() { add("BAR.SYNC", kNoResult, {}).inst.immediate = 0; }
-  /// Lane l accesses `bytes` at base + stride l.
+  /// An access in which lane l accesses `bytes` at base + stride * l.
   void strided(const char* opcode, int dst, Sources src, std::uint32_t bytes, Address base,
                std::uint32_t stride) {
     Executed& e = add(opcode, dst, src);
@@ -51,11 +51,11 @@ class WarpProgram {
     e.pattern = Pattern::Stride;
     for (std::uint32_t lane = 0; lane < kWarpSize; ++lane) e.addresses[lane] = base + Address{stride} * lane;
   }
-  /// Lane l accesses 4 bytes at base + 4 l.
+  /// An access in which lane l accesses 4 bytes at base + 4 l.
   void coalesced(const char* opcode, int dst, Sources src, Address base) {
     strided(opcode, dst, src, 4, base, 4);
   }
-  /// Lane l accesses `bytes` at address(l).
+  /// An access in which lane l accesses `bytes` at address(l).
   template <typename AddressOf>
   void listed(const char* opcode, int dst, Sources src, std::uint32_t bytes, AddressOf&& address) {
     Executed& e = add(opcode, dst, src);
@@ -63,13 +63,13 @@ class WarpProgram {
     e.pattern = Pattern::Delta;
     for (std::uint32_t lane = 0; lane < kWarpSize; ++lane) e.addresses[lane] = address(lane);
   }
-  /// Thread index, block index, and the global index in `result`.
+  /// Reads thread and block index, and computes the global index in register `result`.
   void prologue(int result, Sources parts, int second) {
     add("S2R", 0, {});
     add("S2R", second, {});
     add("IMAD", result, parts);
   }
-  /// A loop's end: counter, comparison, branch.
+  /// The end of a loop: counter, comparison, branch.
   void loop_end(int counter) {
     add("IADD3", counter, {counter});
     add("ISETP.NE.AND", kNoResult, {counter});
@@ -82,8 +82,8 @@ class WarpProgram {
   std::uint32_t pc_ = 0;
 };
 
-/// A kernel of the header's grid and block; `run` appends what a warp (its number in its block) of a block
-/// executes.
+/// Writes a kernel with the header's grid and block size. `run` appends the instructions of a warp; its
+/// `warp` is the number in the block.
 void write_kernel(
     TraceBuilder& builder, const KernelHeader& header,
     const std::function<void(WarpProgram& program, std::uint32_t block, std::uint32_t warp)>& run);

@@ -1,4 +1,4 @@
-// Device addresses that are known beforehand: those of a program that ran elsewhere.
+// Device addresses that are fixed in advance, for a program that ran elsewhere.
 #pragma once
 
 #include <cstdint>
@@ -8,14 +8,14 @@
 
 namespace gpumux::workload {
 
-/// Where an application's addresses lie. The program sees addresses from `base` on, whichever application of
-/// the run it is; caches see them in the application's own range.
+/// The address range of an application. The program sees addresses from `base` on, whatever its index in the
+/// run. Caches see the application's own range.
 struct AddressSpace {
-  Address base = 0;        // a multiple of 2^kAppShift that is not 0
-  Address placed_end = 0;  // allocations that are given no address lie behind this one
+  Address base = 0;        // a nonzero multiple of 2^kAppShift
+  Address placed_end = 0;  // allocations without a given address are placed behind this address
 };
 
-/// A .global variable of a module, and where it lies.
+/// A .global variable of a module, with its address.
 struct PlacedVariable {
   std::string name;
   Address address = 0;

@@ -12,10 +12,10 @@
 namespace gpumux::workload {
 namespace {
 
-/// Larger than all device memory: no sum of two such overflows.
+/// A size limit larger than all device memory, such that the sum of two sizes cannot overflow.
 constexpr std::uint64_t kMost = std::uint64_t{1} << 40U;
 
-/// Calls visit(address, bytes) for the pieces of a row that lie in one piece.
+/// Calls visit(address, bytes) for each contiguous piece of a row.
 template <class Visit>
 void for_each_piece(const BoxEnd& end, std::uint32_t row, std::uint32_t slice, std::uint64_t bytes,
                     const Visit& visit) {

@@ -10,14 +10,14 @@
 
 namespace gpumux::workload {
 
-/// One side of a copy: where its first byte lies, in an array or in linear device memory.
+/// One side of a copy: the position of its first byte in an array or in linear device memory.
 struct BoxEnd {
   bool in_array = false;
-  TextureArray array;       // in_array; of linear memory its address alone
+  TextureArray array;       // linear memory: only the address is used
   std::uint64_t x = 0;      // in_array: bytes into the row
   std::uint32_t row = 0;    // in_array
   std::uint32_t slice = 0;  // in_array: slice or layer
-  std::uint64_t pitch = 0;  // linear: bytes from row to row, and from slice to slice
+  std::uint64_t pitch = 0;  // linear: distance in bytes of rows (pitch) and of slices
   std::uint64_t slice_pitch = 0;
 
   static BoxEnd of(const TextureArray& array, std::uint64_t x = 0, std::uint32_t row = 0,
@@ -29,7 +29,7 @@ struct BoxEnd {
   }
 };
 
-/// How much is copied: `slices` times `rows` rows of `bytes`.
+/// The size of a copy: `slices` times `rows` rows of `bytes`.
 struct BoxSize {
   std::uint64_t bytes = 0;
   std::uint32_t rows = 1;
@@ -37,17 +37,18 @@ struct BoxSize {
   [[nodiscard]] std::uint64_t total() const { return bytes * rows * slices; }
 };
 
-/// What is wrong with one end of a copy, wherever its memory lies: a shape that no array has, a box that is
-/// empty or not within its array, rows or slices of linear memory that overlap. Empty: nothing.
+/// A message about a malformed side of a copy, or an empty text: a shape that no array has, a box that is
+/// empty or not within its array, overlapping rows or slices of linear memory. Addresses are not checked.
 [[nodiscard]] std::string box_error(const BoxEnd& end, const BoxSize& size);
-/// Bytes of memory that such an end has from its address on: of an array, all of it. It is right.
+/// Bytes of memory from the side's address on: the whole array, or the linear memory up to the last byte.
+/// box_error() must have found no error.
 [[nodiscard]] std::uint64_t box_span(const BoxEnd& end, const BoxSize& size);
 
-/// Throws SimulationFault, which says what is wrong, for an empty box, an end that is no array, and a box
-/// that does not lie in its array, or whose memory is not allocated.
+/// Throws SimulationFault with a message for a box with a box_error(), and for a box in memory that is not
+/// allocated.
 void check_box(const DeviceMemory& memory, const BoxEnd& end, const BoxSize& size);
 
-// Of boxes that are right; the host has its bytes without gaps.
+// Copies of boxes that check_box() has accepted. The host's bytes have no gaps.
 void copy_box(DeviceMemory& memory, const BoxEnd& to, const BoxEnd& from, const BoxSize& size);
 void write_box(DeviceMemory& memory, const BoxEnd& to, const BoxSize& size, std::span<const std::byte> from);
 void read_box(const DeviceMemory& memory, const BoxEnd& from, const BoxSize& size, std::span<std::byte> to);

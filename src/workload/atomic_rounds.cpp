@@ -8,7 +8,7 @@ namespace gpumux::workload {
 AtomicRounds::AtomicRounds(const Address* addresses, LaneMask lanes) {
   for (LaneMask left = lanes; left != 0; left &= left - 1) {
     const Address at = addresses[std::countr_zero(left)];
-    // The lane's turn among those with its address, by number.
+    // The lane's turn among the lanes with the same address, in order of lane number.
     std::uint32_t turn = 1;
     for (LaneMask before = lanes & ~left; before != 0; before &= before - 1)
       turn += addresses[std::countr_zero(before)] == at ? 1U : 0U;

@@ -1,4 +1,4 @@
-// How many rounds the atomic operations of a warp take where they are performed.
+// The number of rounds that the atomic operations of a warp take at the unit that performs them.
 #pragma once
 
 #include <array>
@@ -8,13 +8,13 @@
 
 namespace gpumux::workload {
 
-/// Of a sector, operations on different addresses are performed together, those on the same one after the
-/// other; sectors of a line take their turns.
+/// Counts rounds. Operations on different addresses of a sector are performed together. Operations on the
+/// same address, and different sectors of a line, take turns.
 class AtomicRounds {
  public:
-  /// `addresses` has 32 entries, of which those in `lanes` count.
+  /// `addresses` has 32 entries. Only the entries of `lanes` count.
   AtomicRounds(const Address* addresses, LaneMask lanes);
-  /// Of the operations on a line (address / 128).
+  /// Rounds of the operations on a line (address / 128).
   [[nodiscard]] std::uint32_t of_line(std::uint64_t line) const;
 
  private:

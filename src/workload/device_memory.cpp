@@ -17,30 +17,31 @@ namespace {
 
 /// Allocations start one page into the range, so that small offsets from a null-like base are faults.
 constexpr Address kFirstOffset = 4096;
-/// And a page of what other processes see, as the memory that a CUDA context has itself lies in front of a
-/// program's: kernels that read a little before their first allocation find a page there.
+/// Offset of the first allocation in memory that another process shares. A CUDA context has memory of its own
+/// before the program's, so kernels that read a little before their first allocation find a page there.
 constexpr Address kSharedOffset = DeviceMemory::kPageBytes;
-/// At least this many bytes between two allocations, so that running off an end is noticed.
+/// Minimum gap in bytes between two allocations, so that an access beyond an end is noticed.
 constexpr std::uint64_t kGap = 256;
 constexpr std::uint64_t kLeastReserved = std::uint64_t{1} << 28U;
-/// Freed blocks of this size or more are given back to the host at once.
+/// Freed blocks of at least this size in bytes are returned to the host at once.
 constexpr std::uint64_t kReturnBytes = std::uint64_t{1} << 20U;
 
-/// Allocations up to this size get huge pages, which are committed by 2 MB, wherever they are touched.
+/// Largest allocation in bytes that uses huge pages. The host commits these by 2 MB at the first access.
 constexpr std::uint64_t kMostHuge = std::uint64_t{1} << 28U;
 
-/// The pages of writes of this size or more are asked for together, which takes less time than as many page
-/// faults.
+/// For writes of at least this size in bytes, pages are requested in advance. One request takes less time
+/// than many page faults.
 constexpr std::uint64_t kPreparedBytes = std::uint64_t{1} << 20U;
 
 constexpr std::uint64_t align_up(std::uint64_t value, std::uint64_t align) {
   return (value + align - 1) / align * align;
 }
 
-/// Blocks that a range of local memory has room for.
+/// Number of blocks for which a range of local memory has room.
 constexpr std::uint64_t kLocalBlocks = std::uint64_t{1} << 14U;
 
-/// The next place of `bytes` in a backing range; starts anew at its end.
+/// Takes the next `bytes` of a backing range and returns their offset. At the end of the range, placing wraps
+/// around to its start.
 std::uint64_t place(std::uint64_t& placed, std::uint64_t bytes) {
   if (placed + bytes > DeviceMemory::kBackingBytes) placed = 0;
   const std::uint64_t offset = placed;
@@ -128,7 +129,7 @@ Address DeviceMemory::allocate(std::uint64_t bytes) {
   if (first_ + kGap > end_of_range || bytes > reserved_ - kFirstOffset - 2 * kGap) {
     fail_full(bytes);
   }
-  // First fit below the top, then the top.
+  // First fit among the gaps below the top, otherwise at the top.
   Address place = 0;
   if (const auto gap = gaps_.first_of(bytes)) {
     place = gap->end - gap->bytes;
@@ -195,7 +196,7 @@ Address DeviceMemory::allocate_at_end(std::uint64_t bytes) {
 }
 
 void DeviceMemory::take(Address start, std::uint64_t bytes) {
-  if (start < top_) clear(start, std::min(start + bytes, top_));  // used before: its bytes may be stale
+  if (start < top_) clear(start, std::min(start + bytes, top_));  // used before: bytes may be stale
   freed_.erase(freed_.lower_bound(start), freed_.lower_bound(start + bytes));
   if (bytes <= kMostHuge) {
     const Address first = start / 4096 * 4096;
@@ -239,7 +240,7 @@ void DeviceMemory::clear(Address start, Address end) {
 }
 
 bool DeviceMemory::return_pages(Address first, std::uint64_t bytes) {
-  // Pages of a file stay in it when they are not needed here alone.
+  // A page of a file is freed only if it is removed from the file.
   return madvise(host(first), bytes, shared_ ? MADV_REMOVE : MADV_DONTNEED) == 0;
 }
 
@@ -315,7 +316,7 @@ bool DeviceMemory::valid_slow(Address address, std::uint64_t bytes) const {
 bool DeviceMemory::on_used_pages(Address address, std::uint64_t bytes) const {
   if (address < base_ || address - base_ >= reserved_ || bytes > reserved_ - (address - base_)) return false;
   for (Address page = address / kPageBytes * kPageBytes; page < address + bytes; page += kPageBytes) {
-    if (page == base_) continue;  // kSharedOffset
+    if (page == base_) continue;  // the page before the first allocation (kSharedOffset)
     const auto after = allocations_.lower_bound(page + kPageBytes);
     if (after == allocations_.begin()) return false;
     const auto& [start, size] = *std::prev(after);
@@ -355,7 +356,7 @@ void DeviceMemory::write(Address to, std::span<const std::byte> from) {
 void DeviceMemory::prepare_pages(Address first, std::uint64_t bytes) {
   if (bytes < kPreparedBytes) return;
   const Address page = first / 4096 * 4096;
-  // A system that cannot gives each page when it is touched.
+  // A system without MADV_POPULATE_WRITE provides each page when it is touched.
   (void)madvise(host(page), align_up(first + bytes, 4096) - page, MADV_POPULATE_WRITE);
 }
 
@@ -400,7 +401,7 @@ std::string DeviceMemory::describe(Address address) const {
   if (after != allocations_.begin()) {
     const auto& [start, size] = *std::prev(after);
     if (address < start + size) return fmt::format("{} {}", into(address - start), text_of(start, size));
-    // Blame the nearer of the two neighbours.
+    // The message names the nearer of the two neighbours.
     if (after == allocations_.end() || address - (start + size) <= after->first - address) {
       const std::uint64_t beyond = address - (start + size);
       return fmt::format("{} the end of {}", beyond == 0 ? "just after" : bytes_text(beyond) + " after",

@@ -7,7 +7,8 @@
 namespace gpumux::workload {
 namespace {
 
-/// Of a node: greater ones are above. As good as random, so that the tree is as deep as its logarithm.
+/// Heap order of a node: greater ranks are above. Hashed addresses are as good as random, so the depth of the
+/// tree is logarithmic.
 std::uint64_t rank(Address end) { return mix64(end); }
 
 }  // namespace

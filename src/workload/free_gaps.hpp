@@ -1,4 +1,4 @@
-// The gaps between allocations, by address: the first that is large enough is found in logarithmic time.
+// The gaps between allocations by address. The first gap that is large enough is found in logarithmic time.
 #pragma once
 
 #include <cstdint>
@@ -9,8 +9,8 @@
 
 namespace gpumux::workload {
 
-/// A treap by address, each node of which knows the largest gap below it. Its shape depends on the addresses
-/// alone.
+/// A treap by address. Each node stores the largest gap of its subtree. The shape of the tree depends only on
+/// the addresses.
 class FreeGaps {
  public:
   struct Gap {
@@ -18,9 +18,9 @@ class FreeGaps {
     std::uint64_t bytes = 0;
   };
 
-  /// The gap that ends at `end` has so many bytes; 0: there is none.
+  /// Sets the size of the gap that ends at `end`; 0 removes the gap.
   void set(Address end, std::uint64_t bytes);
-  /// With the lowest address among those of at least so many bytes.
+  /// The gap with the lowest address among those of at least `bytes`.
   [[nodiscard]] std::optional<Gap> first_of(std::uint64_t bytes) const;
   void clear();
 
@@ -29,14 +29,14 @@ class FreeGaps {
   static constexpr Index kNone = ~Index{0};
   struct Node {
     Gap gap;
-    std::uint64_t most = 0;  // bytes of a gap of its subtree
+    std::uint64_t most = 0;  // bytes of the largest gap in the subtree
     Index left = kNone;      // lower addresses
     Index right = kNone;
   };
 
   [[nodiscard]] std::uint64_t most_of(Index node) const { return node == kNone ? 0 : nodes_[node].most; }
   void update(Index node);
-  /// Those that end before `end`, and the others.
+  /// Splits a tree into the gaps that end before `end` and the others.
   void split(Index tree, Address end, Index& before, Index& others);
   [[nodiscard]] Index merge(Index before, Index behind);
   [[nodiscard]] Index make(Gap gap);

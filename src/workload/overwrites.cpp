@@ -7,7 +7,7 @@ namespace gpumux::workload {
 
 namespace {
 
-/// It accesses memory that other blocks have, too.
+/// True for an access to memory that other blocks can access, too: global memory and textures.
 bool in_shared_place(const MemHeader& header) {
   const bool there = header.where == MemHeader::Where::Global || header.where == MemHeader::Where::Texture;
   return there && header.transactions != 0;
@@ -17,7 +17,7 @@ bool in_shared_place(const MemHeader& header) {
 
 bool Overwrites::executed(std::uint32_t warp, std::uint64_t index, const isa::StaticInst& inst,
                           const MemHeader& header, const std::uint64_t* transactions) {
-  // Shared and local memory are the block's own, and begin anew with it.
+  // Shared and local memory belong to the block and are reset when it restarts.
   if (!in_shared_place(header)) return false;
   bool overwrites = (inst.flags & isa::kAtomic) != 0;
   for (std::uint32_t i = 0; i < header.transactions && !overwrites; ++i) {

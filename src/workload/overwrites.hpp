@@ -1,7 +1,7 @@
-// From which instruction on a thread block could not be executed anew: it has performed an atomic, or
-// overwritten global memory that it has read. Found while its instructions are executed, from their
-// addresses; the relaxed idempotence condition of chimera15 section 3.4 (D20), exact but for the granularity
-// of a sector: a store of bytes that share a sector of 32 bytes with some that were read counts.
+// Detection of the first instruction after which a thread block cannot be restarted: an atomic, or a store to
+// global memory that the block has read. Detection uses the addresses of executed instructions. This is the
+// relaxed idempotence condition of chimera15 section 3.4 (D20), except that a store counts if it hits a
+// sector of 32 bytes that was read.
 #pragma once
 
 #include <bit>
@@ -19,34 +19,34 @@ namespace gpumux::workload {
 class Overwrites {
  public:
   explicit Overwrites(std::uint32_t warps) : first_(warps, kNone), warps_(warps) {}
-  /// Looks at the records of the block's stream beyond the first already[w] of each warp w, barrier by
-  /// barrier: what a warp does behind a barrier comes after all that others do before it, whoever was
-  /// refilled first. Calls visit(warp, record, overwrites) for each memory instruction; `overwrites`: behind
-  /// it the block cannot begin anew, be it the first or not.
+  /// Examines the records of each warp w beyond the first already[w], barrier by barrier: instructions after
+  /// a barrier follow all instructions before it, whichever warp was refilled first. Calls visit(warp,
+  /// record, overwrites) for each memory instruction. `overwrites`: after this instruction the block cannot
+  /// be restarted, whether it is the first such instruction or not.
   template <typename Visit>
   void follow(BlockStream& block, std::span<const std::uint32_t> already,
               const std::vector<isa::StaticInst>& table, Visit visit,
               std::span<const std::uint64_t> already_words = {});
-  /// The warp's record of this index, from 0, is a memory instruction with these words. True: it overwrites,
-  /// or is an atomic.
+  /// Reports a memory instruction: the warp's record `index` (from 0) with these words. Returns true if the
+  /// instruction is an atomic or overwrites memory that was read.
   bool executed(std::uint32_t warp, std::uint64_t index, const isa::StaticInst& inst, const MemHeader& header,
                 const std::uint64_t* transactions);
-  /// The index of the warp's first record after whose issue the block cannot begin anew; kNone: none so far.
+  /// The index of the warp's first record after whose issue the block cannot be restarted, or kNone so far.
   [[nodiscard]] std::uint64_t first(std::uint32_t warp) const { return first_[warp]; }
   static constexpr std::uint64_t kNone = std::numeric_limits<std::uint64_t>::max();
 
  private:
-  /// How far follow() has come.
+  /// Progress of follow() in a warp's stream.
   struct Warp {
     const ExecRecord* next = nullptr;
     const ExecRecord* end = nullptr;
     const std::uint64_t* words = nullptr;
-    std::uint64_t records = 0;   // before `next`
-    std::uint64_t barriers = 0;  // of the whole block, among them
+    std::uint64_t records = 0;   // number of records before `next`
+    std::uint64_t barriers = 0;  // number of barriers of the whole block before `next`
   };
-  std::vector<std::uint64_t> first_;  // by warp, as warps_
+  std::vector<std::uint64_t> first_;  // by warp
   std::vector<Warp> warps_;
-  std::unordered_map<std::uint64_t, std::uint8_t> was_read_;  // by line: sectors
+  std::unordered_map<std::uint64_t, std::uint8_t> was_read_;  // by line: mask of sectors that were read
 };
 
 template <typename Visit>
@@ -87,8 +87,8 @@ void Overwrites::follow(BlockStream& block, std::span<const std::uint32_t> alrea
   }
 }
 
-/// Whether a block that has issued nothing could be begun anew at any time, whatever the order of its warps:
-/// it performs no atomic, and stores to no sector that it reads. Takes the stream to its end.
+/// True if a block that has issued nothing could be restarted at any time, whatever the order of its warps:
+/// the block performs no atomic and stores to no sector that it reads. Consumes the whole stream.
 [[nodiscard]] bool is_idempotent(BlockStream& block, const std::vector<isa::StaticInst>& table);
 
 }  // namespace gpumux::workload

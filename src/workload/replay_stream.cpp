@@ -9,12 +9,13 @@ namespace gpumux::workload {
 
 namespace {
 
-// The first byte of a record: its parts that differ from what is likely, whose bytes follow in this order.
-constexpr std::uint8_t kOtherPc = 1;      // not the one after the last: the difference
-constexpr std::uint8_t kOtherLanes = 2;   // than the last's: four bytes
-constexpr std::uint8_t kOtherPasses = 4;  // than 1
-constexpr unsigned kWhereShift = 3;       // of memory instructions: MemHeader::Where, 3 bits,
-constexpr unsigned kCountShift = 6;       // transactions up to 2; 3: a number follows
+// Bits of the first byte of a record. The parts that differ from the expected values follow as bytes, in this
+// order.
+constexpr std::uint8_t kOtherPc = 1;      // pc is not the previous pc + 1: the difference follows
+constexpr std::uint8_t kOtherLanes = 2;   // lanes differ from the previous record's: four bytes follow
+constexpr std::uint8_t kOtherPasses = 4;  // shared_passes is not 1: its value follows
+constexpr unsigned kWhereShift = 3;       // memory instruction: 3 bits of MemHeader::Where
+constexpr unsigned kCountShift = 6;       // transactions, up to 2; 3: their number follows
 constexpr std::uint8_t kMany = 3;
 
 void put(std::vector<std::uint8_t>& bytes, std::uint64_t value) {
@@ -29,7 +30,8 @@ std::uint64_t get(const std::vector<std::uint8_t>& bytes, std::size_t& at) {
     if (byte < 0x80) return value;
   }
 }
-/// Differences of either sign as small numbers, modulo 2^64.
+/// Maps a signed difference modulo 2^64 to an unsigned number that is small if the difference is (zigzag
+/// coding).
 std::uint64_t folded(std::uint64_t difference) { return difference << 1U ^ (0 - (difference >> 63U)); }
 std::uint64_t unfolded(std::uint64_t value) { return value >> 1U ^ (0 - (value & 1U)); }
 
@@ -50,7 +52,7 @@ ReplayStream::ReplayStream(std::unique_ptr<BlockStream> inside, const std::vecto
   }
 }
 
-/// Of what the stream inside has of the warp, all but the first `already` records.
+/// Appends the inner stream's records of the warp to the log, except the first `already` records.
 void ReplayStream::keep(std::uint32_t warp, std::uint32_t already) {
   const WarpStream& stream = inside_->stream(warp);
   Log& log = logs_[warp];
@@ -88,13 +90,13 @@ void ReplayStream::keep(std::uint32_t warp, std::uint32_t already) {
   words_[warp] = static_cast<std::uint64_t>(words - stream.mem_next);
 }
 
-/// In what the stream inside has beyond before_.
+/// Looks for overwrites in the inner stream's records beyond before_.
 void ReplayStream::look_for_overwrites() {
   overwrites_.follow(
       *inside_, before_, *table_, [](std::uint32_t, const ExecRecord&, bool) {}, words_);
 }
 
-/// The emulator may go on with the other warps too, where they share a barrier.
+/// Refills the inner stream. The emulator may advance other warps as well, if they share a barrier.
 void ReplayStream::refill_inside(std::uint32_t warp, std::uint32_t wanted) {
   for (std::uint32_t w = 0; w < warps(); ++w) before_[w] = inside_->stream(w).available();
   inside_->refill(warp, wanted);
@@ -134,14 +136,15 @@ void ReplayStream::restart() {
   }
 }
 
-/// What it has left for the machine, and more out of the log.
+/// Makes at least `wanted` records available from the log, after the records that the machine has not
+/// consumed yet.
 void ReplayStream::read(std::uint32_t warp, std::uint32_t wanted) {
   Reader& reader = readers_[warp];
   WarpStream& stream = streams_[warp];
   Log& log = logs_[warp];
   const std::uint32_t left = stream.available();
   if (left < wanted && reader.records == log.records) {
-    for (std::uint32_t w = 0; w < warps(); ++w) {  // all of it is in the logs
+    for (std::uint32_t w = 0; w < warps(); ++w) {  // all records are in the logs
       WarpStream& all = inside_->stream(w);
       for (; all.next != all.end; ++all.next) {
         if (takes_words(*all.next)) all.mem_next += 1 + std::bit_cast<MemHeader>(*all.mem_next).transactions;

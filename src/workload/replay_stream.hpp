@@ -1,4 +1,4 @@
-// A block's stream that can begin again: for blocks that are dropped from their SM and run anew.
+// A block's stream that can restart, for blocks that are dropped from their SM and run again.
 #pragma once
 
 #include <cstddef>
@@ -12,30 +12,30 @@
 
 namespace gpumux::workload {
 
-/// Keeps all records of another stream in a compact form, so that restart() can give them again; what the
-/// block has done to its memory is done once. An instruction costs one byte and a half of the host's memory
-/// where warps do not diverge, a memory instruction some two to five more per transaction (docs/block-life.md
-/// has measured figures), until the block ends.
+/// Keeps all records of another stream in a compact form until the block ends, so that restart() can replay
+/// them. The block's changes to memory are made only once. An instruction costs about 1.5 bytes of host
+/// memory if warps do not diverge, a memory instruction 2 to 5 bytes more per transaction (docs/block-life.md
+/// has measured figures).
 class ReplayStream final : public BlockStream {
  public:
-  /// `table`: the kernel's; it and the stream's kernel outlive this.
+  /// `table`: the static table of the kernel. `table` and the kernel must outlive this stream.
   ReplayStream(std::unique_ptr<BlockStream> inside, const std::vector<isa::StaticInst>& table);
   void refill(std::uint32_t warp, std::uint32_t wanted) override;
   [[nodiscard]] std::string whereabouts(std::uint32_t warp) override { return inside_->whereabouts(warp); }
   [[nodiscard]] Outlook outlook(std::uint32_t warp) override { return inside_->outlook(warp); }
   void moved(SmId sm) override { inside_->moved(sm); }
   [[nodiscard]] bool may_restart(std::span<const std::uint32_t> left) const override;
-  /// All warps stand before their first instruction again. What was read of stream() is void.
+  /// Sets all warps back to their first instruction. Pointers into stream() become invalid.
   void restart();
-  /// Ends this; the stream inside is as far as it was read.
+  /// Ends this stream and returns the inner one, which is as far as it was read.
   [[nodiscard]] std::unique_ptr<BlockStream> release() { return std::move(inside_); }
-  /// That records take at present, of this block.
+  /// Bytes that the records of this block take at present.
   [[nodiscard]] std::size_t bytes() const;
-  /// That were kept.
+  /// Number of records in the log.
   [[nodiscard]] std::uint64_t records() const;
 
  private:
-  /// What the next record is told by its difference from.
+  /// State of the decoder: the previous record, from which the next one is coded as a difference.
   struct State {
     std::uint32_t pc = ~std::uint32_t{0};
     LaneMask active = kAllLanes;
@@ -47,10 +47,10 @@ class ReplayStream final : public BlockStream {
     State last;
   };
   struct Reader {
-    std::size_t at = 0;         // in Log::bytes
+    std::size_t at = 0;         // position in Log::bytes
     std::uint64_t records = 0;  // read so far
     State last;
-    std::vector<ExecRecord> given;  // of which the machine has some left
+    std::vector<ExecRecord> given;  // decoded records, including those that the machine has not consumed
     std::vector<std::uint64_t> words;
   };
   [[nodiscard]] bool replays() const { return !readers_.empty(); }
@@ -66,9 +66,9 @@ class ReplayStream final : public BlockStream {
   const std::vector<isa::StaticInst>* table_;
   std::vector<Log> logs_;  // by warp
   Overwrites overwrites_;
-  std::vector<Reader> readers_;        // by warp, once it has begun again
+  std::vector<Reader> readers_;        // by warp, empty before the first restart
   std::vector<std::uint32_t> before_;  // for refill_inside()
-  std::vector<std::uint64_t> words_;  // by warp: those of the records that the stream inside has and are kept
+  std::vector<std::uint64_t> words_;   // by warp: words of records that are in both inside_ and the log
 };
 
 }  // namespace gpumux::workload

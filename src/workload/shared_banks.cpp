@@ -7,10 +7,10 @@
 namespace gpumux::workload {
 namespace {
 
-/// Whether no bank has two distinct words: the usual case.
+/// True if no bank has two distinct words, the usual case.
 bool is_one_pass(const std::uint64_t* addresses, LaneMask lanes, std::uint32_t bytes, std::uint32_t banks) {
   std::uint32_t word_of[32];  // by bank
-  std::uint32_t taken = 0;    // banks
+  std::uint32_t taken = 0;    // mask of banks
   for (LaneMask rest = lanes; rest != 0; rest &= rest - 1) {
     const std::uint64_t at = addresses[std::countr_zero(rest)];
     for (std::uint32_t part = 0; part < bytes; part += 4) {
@@ -27,11 +27,12 @@ bool is_one_pass(const std::uint64_t* addresses, LaneMask lanes, std::uint32_t b
   return true;
 }
 
-/// Distinct words per bank of the lanes of `lanes`; `bytes` per lane from its address.
+/// Passes for the lanes of `lanes`: the largest number of distinct words in a bank. Each lane accesses
+/// `bytes` from its address on.
 std::uint32_t passes_of_part(const std::uint64_t* addresses, LaneMask lanes, std::uint32_t bytes, bool atomic,
                              std::uint32_t banks) {
   if (!atomic && is_one_pass(addresses, lanes, bytes, banks)) return 1;
-  // Words already counted, chained by bank. At most 32 words: 32 x 4 bytes, 16 x 8 or 8 x 16.
+  // Counted words, chained by bank. At most 32 words: 32 x 4 bytes, 16 x 8 or 8 x 16.
   std::uint32_t word_of[kWarpSize];
   std::int8_t chain[kWarpSize];
   std::int8_t head[32];
@@ -74,7 +75,7 @@ std::uint32_t shared_passes(const std::uint64_t* addresses, LaneMask lanes, std:
     return passes;
   };
   if (!atomic) {
-    // Words of one row of the banks lie in different banks.
+    // Words of one row of the banks are in different banks.
     const std::uint64_t any = addresses[std::countr_zero(lanes)];
     std::uint64_t differ = 0;
     std::uint64_t apart = 0;
@@ -88,7 +89,7 @@ std::uint32_t shared_passes(const std::uint64_t* addresses, LaneMask lanes, std:
       for (LaneMask rest = lanes; rest != 0; rest &= rest - 1)
         differ |= addresses[std::countr_zero(rest)] ^ any;
     }
-    const bool aligned = ((any | differ) & (bytes - 1)) == 0;  // of a trace they need not be
+    const bool aligned = ((any | differ) & (bytes - 1)) == 0;  // in traces, addresses may be unaligned
     if (aligned && differ / 4 < banks) return over_parts([](LaneMask) { return 1U; });
   }
   return over_parts(

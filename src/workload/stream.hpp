@@ -17,14 +17,14 @@ namespace gpumux::workload {
 /// One executed warp instruction.
 struct ExecRecord {
   std::uint32_t pc;  // index into the kernel's static table
-  LaneMask active;   // lanes that executed it (guard applied); 0: predicated off, takes a slot
+  LaneMask active;   // lanes that executed it (guard applied); 0: predicated off, but takes an issue slot
 };
 
-/// Memory side of an instruction whose StaticInst says Unit::Memory: one header word followed by
+/// The memory side of an instruction whose StaticInst says Unit::Memory: one header word followed by
 /// `transactions` words. Instructions with active == 0 have a header with 0 transactions.
 struct MemHeader {
   enum class Where : std::uint8_t { Global, Local, Shared, Constant, None, Texture };
-  /// L1 or the texture cache is asked, and behind it memory.
+  /// True for accesses to the L1 or texture cache and the memory behind them.
   [[nodiscard]] static constexpr bool beyond_sm(Where where) {
     return where == Where::Global || where == Where::Local || where == Where::Texture;
   }
@@ -36,10 +36,12 @@ struct MemHeader {
 };
 static_assert(sizeof(MemHeader) == 8);
 
-/// A transaction word: one line of 128 bytes. bits 0-3 the sectors touched, bits 4-9 the number of
-/// lanes that it serves (1..32; for atomics that many operations), bits 10-57 the line number (device
-/// address / 128), bits 58-63 for atomics the rounds in which they can be performed
-/// (workload/atomic_rounds.hpp; 0: as many as lanes).
+/// A transaction word: an access to one line of 128 bytes.
+///   bits 0-3: the sectors touched.
+///   bits 4-9: the number of lanes served (1 to 32; for atomics the number of operations).
+///   bits 10-57: the line number (device address / 128).
+///   bits 58-63: for atomics, the rounds in which they can be performed (workload/atomic_rounds.hpp; 0: as
+///   many as lanes).
 struct Transaction {
   static constexpr unsigned kLineShift = 10;
   static constexpr unsigned kRoundsShift = 58;
@@ -53,7 +55,7 @@ struct Transaction {
     const auto rounds = static_cast<std::uint32_t>(word >> kRoundsShift);
     return rounds != 0 ? rounds : lanes();
   }
-  /// `line` may also be a difference of lines, to be added to another word's.
+  /// `line` may also be a difference of lines, to be added to the line of another word.
   static Transaction make(std::uint64_t line, std::uint32_t sectors, std::uint32_t lanes,
                           std::uint32_t rounds = 0) {
     return {(line << kLineShift) + (std::uint64_t{rounds} << kRoundsShift) +
@@ -61,16 +63,18 @@ struct Transaction {
   }
 };
 
-/// What an access to one mbarrier of the block means for time: arrivals are counted from the begin of the
-/// block, those of all its phases together. A wait that has found its phase complete says how many arrivals
-/// there were when it was; that many have to have happened in time as well before the warp goes on. One that
-/// has not says nothing. bits 0-19 the address in shared memory / 8, bits 20-21 the kind, bits 22-63 a
-/// number.
+/// An access to an mbarrier of the block, for the timing model. Arrivals are counted since the start of the
+/// block, over all phases. A wait whose phase was complete holds the number of arrivals at its completion: in
+/// simulated time, the warp also waits for this number of arrivals. A wait whose phase was not complete has
+/// no word.
+///   bits 0-19: the address in shared memory / 8.
+///   bits 20-21: the kind.
+///   bits 22-63: the number of arrivals.
 struct MbarrierWord {
   enum class Kind : std::uint8_t {
-    Arrivals,        // now, so many
-    CopiesArrivals,  // so many, when the warp's copies to shared memory so far are performed
-    Wait             // until there have been so many
+    Arrivals,        // adds this number of arrivals now
+    CopiesArrivals,  // adds this number when the warp's earlier copies to shared memory are complete
+    Wait             // waits for this number of arrivals
   };
   static constexpr unsigned kKindShift = 20;
   static constexpr unsigned kNumberShift = 22;
@@ -84,8 +88,8 @@ struct MbarrierWord {
   }
 };
 
-/// What the machine has not consumed yet of one warp. The machine advances next and mem_next; the
-/// source moves all pointers when it refills (never while an SM runs).
+/// The records of one warp that the machine has not consumed yet. The machine advances next and mem_next. The
+/// source moves all pointers when it refills the stream, never while an SM runs.
 struct WarpStream {
   const ExecRecord* next = nullptr;
   const ExecRecord* end = nullptr;
@@ -94,7 +98,7 @@ struct WarpStream {
   [[nodiscard]] std::uint32_t available() const { return static_cast<std::uint32_t>(end - next); }
 };
 
-/// What will become of a warp if memory stays as it is. Waits: it is at a barrier, or in a loop that changes
+/// The future of a warp if memory does not change. Waits: the warp is at a barrier, or in a loop that changes
 /// nothing, so that only another warp or the host can release it.
 enum class Outlook : std::uint8_t { GoesOn, Waits, Ended };
 
@@ -102,21 +106,21 @@ enum class Outlook : std::uint8_t { GoesOn, Waits, Ended };
 class BlockStream {
  public:
   virtual ~BlockStream() = default;
-  /// Makes at least `wanted` records available to `warp`, or all that remain, or fewer when the warp
-  /// cannot go on yet because it waits for another block. Called between windows of time, in a fixed
-  /// order over blocks and warps, so that results do not depend on threads; for a source that refills
-  /// independently, by the thread that runs the block's SM, while other blocks are refilled by others.
+  /// Makes at least `wanted` records available to `warp`. There are fewer if the warp ends, or if it waits
+  /// for another block. Called between windows of time, in a fixed order over blocks and warps, so that
+  /// results do not depend on threads. For a source that refills independently, called by the thread that
+  /// runs the block's SM, concurrently with other blocks.
   virtual void refill(std::uint32_t warp, std::uint32_t wanted) = 0;
-  /// Where a warp that has not ended is, with what it waits for, for the report of an endless kernel; may be
-  /// empty. Nothing may be refilled afterwards.
+  /// The position of a warp that has not ended, and what it waits for, for the report of an endless kernel.
+  /// May be empty. Nothing may be refilled afterwards.
   [[nodiscard]] virtual std::string whereabouts(std::uint32_t /*warp*/) { return {}; }
-  /// Of a warp, from where its stream ends. Waits is proven, GoesOn is not. Called between windows; changes
-  /// nothing.
+  /// The future of a warp after the end of its stream. Waits is proven, GoesOn is not. Called between
+  /// windows. Changes nothing.
   [[nodiscard]] virtual Outlook outlook(std::uint32_t /*warp*/) { return Outlook::GoesOn; }
-  /// The block may begin anew: it has issued nothing after which it could not, as far as that is known.
-  /// `left`: records that each warp has been given and has not issued.
+  /// True if the block can be restarted: as far as is known, it has issued no instruction that prevents a
+  /// restart. `left`: for each warp, the number of available records that it has not issued.
   [[nodiscard]] virtual bool may_restart(std::span<const std::uint32_t> /*left*/) const { return false; }
-  /// The block goes on on another SM, which %smid reads from the next refill on.
+  /// Moves the block to another SM, whose number %smid reads from the next refill on.
   virtual void moved(SmId /*sm*/) {}
   [[nodiscard]] WarpStream& stream(std::uint32_t warp) { return streams_[warp]; }
   [[nodiscard]] std::uint32_t warps() const { return static_cast<std::uint32_t>(streams_.size()); }
@@ -126,7 +130,7 @@ class BlockStream {
   HugePageVector<WarpStream> streams_;
 };
 
-/// What a block needs of an SM.
+/// Resources of an SM that a block needs.
 struct BlockResources {
   std::uint32_t threads = 0;
   std::uint32_t registers_per_thread = 0;
@@ -134,10 +138,10 @@ struct BlockResources {
   [[nodiscard]] std::uint32_t warps() const { return (threads + kWarpSize - 1) / kWarpSize; }
 };
 
-/// What a paper's table says that a block needs, where it is to count instead of what compilation found.
+/// Resources of a block that a paper's table states, in place of those that compilation found.
 struct BlockMetadata {
-  std::uint32_t registers_per_thread = 0;  // 0: what allocation used
-  std::uint32_t shared_bytes = 0;          // of the block; 0: what the kernel declares and the launch adds
+  std::uint32_t registers_per_thread = 0;  // 0: the number that register allocation found
+  std::uint32_t shared_bytes = 0;          // per block; 0: the bytes of kernel and launch
 };
 
 /// One kernel launch as the machine sees it.
@@ -145,39 +149,41 @@ class KernelSource {
  public:
   virtual ~KernelSource() = default;
   [[nodiscard]] virtual const std::string& name() const = 0;
-  [[nodiscard]] virtual std::uint64_t blocks() const = 0;  // in the grid
-  /// The launch's shape, for reports: of the grid in blocks, of a block in threads.
+  [[nodiscard]] virtual std::uint64_t blocks() const = 0;  // number in the grid
+  /// Shape of the launch for reports: grid() in blocks, block() in threads.
   [[nodiscard]] virtual Dim3 grid() const { return {static_cast<std::uint32_t>(blocks()), 1, 1}; }
   [[nodiscard]] virtual Dim3 block() const { return {resources().threads, 1, 1}; }
   [[nodiscard]] virtual BlockResources resources() const = 0;
   [[nodiscard]] virtual const std::vector<isa::StaticInst>& static_table() const = 0;
-  /// Where the code lies for the instruction cache (a device address of its application).
+  /// Address of the code for the instruction cache (a device address of the application).
   [[nodiscard]] virtual Address code_address() const { return 0; }
-  /// True when refill() of one block neither reads nor writes what that of another does (a trace, not the
-  /// emulator, whose blocks share the device memory): then blocks are refilled by several threads at once.
+  /// True when refill() of different blocks may run on different threads at once, because they share no data.
+  /// This holds for traces, but not for the emulator, whose blocks share the device memory.
   [[nodiscard]] virtual bool refills_independently() const { return false; }
-  /// The warps of block `index` issue at least so many records in all. 0: none, or not known before it runs.
+  /// A lower bound of the number of records of block `index` over all warps. 0: not known before the block
+  /// runs.
   [[nodiscard]] virtual std::uint64_t records(std::uint64_t index) const {
     static_cast<void>(index);
     return 0;
   }
-  /// Its code has a notice (isa::kNotice) in front of each instruction at which a block may stop being
+  /// True if the code has a notice (isa::kNotice) in front of each instruction after which a block may not be
   /// idempotent.
   [[nodiscard]] virtual bool has_notices() const { return false; }
-  /// Its threads may launch kernels, or make streams for them.
+  /// True if threads of the kernel may launch kernels, or create streams for them.
   [[nodiscard]] virtual bool launches() const { return false; }
-  /// Its blocks may wait for each other, so that all that have not ended have to be resident at a time.
+  /// True if blocks may wait for each other, so that all blocks that have not ended must be resident
+  /// together.
   [[nodiscard]] virtual bool is_cooperative() const { return false; }
-  /// Any block may be begun anew at any time, as far as that is known before it runs. May take long.
+  /// True if any block can be restarted at any time, as far as is known before it runs. May take long.
   [[nodiscard]] virtual bool is_idempotent() { return false; }
-  /// Text of a pc for reports ("kernel+12 ld.global.f32 ...").
+  /// The text of a pc for reports ("kernel+12 ld.global.f32 ...").
   [[nodiscard]] virtual std::string describe_pc(std::uint32_t pc) const = 0;
-  /// Starts block `index` (x fastest). `residency` is a number that no other resident block of the
-  /// whole machine has: it places the block's local memory. `sm` is what %smid reads.
+  /// Starts block `index` (x fastest). `residency` is a number that no other resident block of the whole
+  /// machine has. It selects the block's local memory. `sm` is the value of %smid.
   virtual std::unique_ptr<BlockStream> begin_block(std::uint64_t index, std::uint32_t residency, SmId sm,
                                                    Cycle now) = 0;
-  /// Takes back a block of this source that has ended, which begin_block() may return again. Called between
-  /// windows, as that is. Blocks that do not come to their end are destroyed instead.
+  /// Takes back a block of this source that has ended. begin_block() may return the object again. Called
+  /// between windows, like begin_block(). Blocks that do not run to their end are destroyed instead.
   virtual void end_block(std::unique_ptr<BlockStream> block) { block.reset(); }
 };
 

@@ -13,11 +13,11 @@
 namespace gpumux::workload {
 namespace {
 
-// Handles lie above all addresses, so that neither is taken for the other.
+// Handles are above all addresses, so that handles and addresses cannot be mistaken for each other.
 constexpr std::uint64_t kHandleBase = std::uint64_t{1} << 60U;
 constexpr unsigned kHandleAppShift = 32;
 
-// CUDA's limits, of compute capability 7.5.
+// CUDA's limits for compute capability 7.5.
 constexpr std::uint32_t kMaxLinear = 1U << 28U;
 constexpr std::uint32_t kMaxWidth = 131072;
 constexpr std::uint32_t kMaxHeight = 65536;
@@ -25,7 +25,7 @@ constexpr std::uint32_t kMaxDepth = 16384;
 constexpr std::uint32_t kMaxLayered = 32768;
 constexpr std::uint32_t kMaxLayers = 2048;
 constexpr std::uint32_t kPitchUnit = 32;
-constexpr std::uint64_t kMaxPitch = std::uint64_t{1} << 21U;  // bytes, of CUDA's devices
+constexpr std::uint64_t kMaxPitch = std::uint64_t{1} << 21U;  // bytes, the limit of CUDA's devices
 
 std::string format_error(const TexelFormat& format) {
   const bool bits = format.bits == 8 || format.bits == 16 || format.bits == 32;
@@ -83,7 +83,7 @@ std::vector<std::byte> lay_out(const TextureArray& array, std::span<const std::b
     throw SimulationFault(
         fmt::format("error: copy of {} bytes to an array, which has {}", texels.size(), array.texel_bytes()));
   }
-  // A piece of a row that lies in one tile stays in one piece.
+  // A part of a row within one tile is contiguous.
   const std::uint32_t texel = array.shape.format.bytes();
   const std::uint32_t piece = array.shape.height == 0 ? array.shape.width : TextureArray::kTileBytes / texel;
   std::vector<std::byte> laid(array.bytes());
@@ -105,7 +105,7 @@ std::string Texture::read_by() const {
 }
 
 std::uint64_t TextureTable::first_handle() const {
-  // Serial numbers of an application begin behind those of the one before it.
+  // Each application has its own range of serial numbers.
   return kHandleBase + ((memory_->base() >> kAppShift) << kHandleAppShift) + 1;
 }
 
@@ -150,7 +150,7 @@ std::string resource_error(const TextureResource& resource) {
   return {};
 }
 
-/// What follows from the resource, which is right.
+/// Derived properties of a texture. The resource must be valid.
 Texture texture_of(const TextureResource& resource, const TextureSettings& settings) {
   using Kind = TextureResource::Kind;
   using isa::TextureGeometry;
@@ -184,15 +184,15 @@ Texture texture_of(const TextureResource& resource, const TextureSettings& setti
                      : texture.layered         ? TextureGeometry::A1
                                                : TextureGeometry::D1;
   texture.extent = {shape.width, std::max(1U, shape.height), std::max(1U, shape.depth)};
-  // 32-bit integers stay as they are whatever the read mode.
+  // 32-bit integers are never converted, whatever the read mode.
   const bool promoted =
       settings.read == ReadMode::NormalizedFloat && format.kind != ChannelKind::Float && format.bits < 32;
   texture.reads_floats = format.kind == ChannelKind::Float || promoted;
-  if (texture.cube) {  // the coordinates on a face, whose texels at the edge have no others beyond
+  if (texture.cube) {  // coordinates on a face; filtering does not cross its edges
     texture.settings.normalized = true;
     texture.settings.address.fill(AddressMode::Clamp);
   }
-  if (!texture.settings.normalized || resource.kind == Kind::Linear) {  // what such modes need is normalized
+  if (!texture.settings.normalized || resource.kind == Kind::Linear) {  // Wrap, Mirror: only if normalized
     for (AddressMode& mode : texture.settings.address)
       if (mode == AddressMode::Wrap || mode == AddressMode::Mirror) mode = AddressMode::Clamp;
   }

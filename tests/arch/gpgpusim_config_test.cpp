@@ -1,5 +1,5 @@
-// Configurations of GPGPU-Sim and Accel-Sim as machine files: what each option becomes, what is said of the
-// others, and where.
+// Import of configurations of GPGPU-Sim and Accel-Sim as machine files: the key that each option becomes, and
+// the messages about other options, with their places.
 #include <gtest/gtest.h>
 
 #include <algorithm>

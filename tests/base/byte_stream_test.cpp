@@ -1,5 +1,5 @@
-// Compressed files as bytes, whole, after each other and damaged; tests/cpu and tests/trace read more of
-// them.
+// Reads compressed files as bytes: whole, concatenated and damaged files. tests/cpu and tests/trace read more
+// compressed files.
 #include "base/byte_stream.hpp"
 
 #include <gtest/gtest.h>

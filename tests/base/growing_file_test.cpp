@@ -1,4 +1,4 @@
-// Files that appear when they are whole, and of which nothing is left otherwise.
+// GrowingFile: the file appears when it is complete; if it is not completed, nothing of it remains.
 #include "base/growing_file.hpp"
 
 #include <gtest/gtest.h>

@@ -1,5 +1,5 @@
-// References of the applications of chimera15 against cases worked by hand or another way, and parameters
-// that are refused.
+// CPU references of chimera15's applications, against cases worked by hand or computed in another way, and
+// parameters that must be refused.
 #include <gtest/gtest.h>
 
 #include <cmath>

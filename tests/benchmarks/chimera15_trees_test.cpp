@@ -1,5 +1,6 @@
-// chimera15/BT, SAD and MUM: what they build and their references against cases worked by hand, what their
-// blocks count for against Table 2 of the paper, parameters that must be refused.
+// chimera15/BT, SAD and MUM: their data structures and CPU references against cases worked by hand, the
+// registers and shared memory of their blocks against Table 2 of the paper, and parameters that must be
+// refused.
 #include <gtest/gtest.h>
 
 #include <algorithm>

@@ -1,4 +1,4 @@
-// A run time without a machine: every launch runs at once through the emulator.
+// A run time without a machine. Every launch is executed immediately by the emulator.
 #pragma once
 
 #include <cstdint>
@@ -18,7 +18,7 @@ namespace gpumux::testing_support {
 
 class FunctionalHost : public runtime::Host {
  public:
-  /// `optimize`: of ptx::CompileOptions.
+  /// `optimize`: the member of ptx::CompileOptions.
   explicit FunctionalHost(int optimize) { options_.optimize = optimize; }
   explicit FunctionalHost(const ptx::CompileOptions& options) : options_(options) {}
 
@@ -89,7 +89,7 @@ class FunctionalHost : public runtime::Host {
   [[nodiscard]] std::uint64_t leaked_bytes() const { return memory_.allocated_bytes() - module_bytes_; }
 
  protected:
-  /// Returns the instructions that warps have executed.
+  /// Executes a kernel. Returns the number of warp instructions.
   virtual std::uint64_t run(workload::KernelSource& kernel) { return emulator::run_functionally(kernel); }
   [[nodiscard]] bool is_idle(WaitFor::What, std::uint32_t) const override { return true; }
   void wait_until_idle(WaitFor::What, std::uint32_t) override {}

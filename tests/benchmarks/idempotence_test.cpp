@@ -1,5 +1,5 @@
-// The static analysis of idempotence on all applications, beside what their blocks really do; and notices,
-// which change no result.
+// The static analysis of idempotence on all applications, compared with the accesses that their blocks make.
+// And notices, which must not change results.
 #include <gtest/gtest.h>
 
 #include <algorithm>

@@ -1,5 +1,5 @@
-// What it costs to keep the records of blocks that may begin anew, and that they are the same the second
-// time.
+// Records of blocks that are kept because the blocks may be restarted: their size, and that the restarted
+// blocks get the same records.
 #include <gtest/gtest.h>
 
 #include <algorithm>

@@ -1,4 +1,5 @@
-// The frame of applications of one kernel: what it does in which order, and that nothing of a run is left.
+// The frame of applications with one kernel (KernelProgram): the order of its operations, and that nothing
+// remains allocated after a run.
 #include "benchmarks/kernel_program.hpp"
 
 #include <gtest/gtest.h>

@@ -1,5 +1,6 @@
 // Cooperative groups and CUB's primitives (tests/ptx/primitives), as nvcc compiles them for three
-// architectures: right against the host's own arithmetic, with and without the optimising back end.
+// architectures. Results must equal those of the host's own arithmetic, with and without the optimising back
+// end.
 #include <gtest/gtest.h>
 
 #include <algorithm>

@@ -1,5 +1,5 @@
-// CPU references of lud, spmv, stencil, sgemm, atax, 3mm and cutcp against cases worked by hand; the rules by
-// which results are compared; sizes that create() must refuse.
+// CPU references of lud, spmv, stencil, sgemm, atax, 3mm and cutcp against cases worked by hand, the rules
+// for the comparison of results, and sizes that create() must refuse.
 #include <gtest/gtest.h>
 
 #include <cmath>

@@ -1,4 +1,4 @@
-// References of the applications that awatramani17 has from the CUDA SDK, against cases worked by hand.
+// CPU references of awatramani17's applications that are from the CUDA SDK, against cases worked by hand.
 #include <gtest/gtest.h>
 
 #include <bit>

@@ -1,5 +1,5 @@
-// Whether `--verify` looks at everything that applications of one kernel read back: any word that is wrong
-// ends a run.
+// `--verify` checks everything that applications with one kernel read back: a run ends with an error if any
+// word of the results is wrong.
 #include <gtest/gtest.h>
 
 #include <cstddef>

@@ -1,5 +1,5 @@
-// Integer kernels of the kind public suites hold (tests/ptx/suite): memory, atomics, warp functions, calls,
-// divergence. Run by the emulator alone with and without the optimising back end; results must be equal.
+// Integer kernels like those of public suites (tests/ptx/suite): memory, atomics, warp functions, calls,
+// divergence. The emulator runs them with and without the optimising back end; results must be equal.
 #include <gtest/gtest.h>
 
 #include <algorithm>

@@ -1,5 +1,5 @@
-// Floating-point kernels of the kind public suites hold (tests/ptx/suite), run by the emulator alone with and
-// without the optimising back end, against references in double precision.
+// Floating-point kernels like those of public suites (tests/ptx/suite). The emulator runs them with and
+// without the optimising back end; results are compared with references in double precision.
 #include <gtest/gtest.h>
 
 #include <algorithm>

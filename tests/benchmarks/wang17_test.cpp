@@ -1,4 +1,4 @@
-// References of the applications that wang17 has from Parboil, against cases worked by hand.
+// CPU references of wang17's applications, which are from Parboil, against cases worked by hand.
 #include <gtest/gtest.h>
 
 #include <cmath>

@@ -1,4 +1,4 @@
-// Device memory at addresses that were known beforehand.
+// Device memory whose allocations are placed at given addresses.
 #include <gtest/gtest.h>
 
 #include <cstring>

@@ -1,4 +1,5 @@
-// Writing and reading: what comes out is what went in; contents are there once; files appear when complete.
+// Writing and reading bundles: the reader returns what was written, contents are stored once, and files
+// appear when they are complete.
 #include <fmt/core.h>
 #include <sys/resource.h>
 

@@ -1,4 +1,5 @@
-// Bundles that no writer would write: with right digests, or nobody would look further.
+// Bundles with contents that no writer produces. Their digests are right, so that readers do not stop at the
+// digests.
 #pragma once
 
 #include <cstdint>
@@ -23,7 +24,7 @@ inline std::string header_of(std::uint64_t size, std::string_view behind, std::u
   return header;
 }
 
-/// Makes size and digests right again; the index stays where it is.
+/// Corrects size and digests of a changed bundle. The position of the index stays unchanged.
 inline std::string repaired(std::string bytes) {
   if (bytes.size() < kHeaderBytes) return bytes;
   std::uint64_t index = 0;
@@ -33,10 +34,10 @@ inline std::string repaired(std::string bytes) {
   return bytes.replace(0, kHeaderBytes, header_of(bytes.size(), behind, index));
 }
 
-/// Chunks as they are stored, with the entries of the index as they are given.
+/// A chunk with the bytes as stored, and the index entry as given (right or wrong).
 struct RawChunk {
   std::string stored;
-  std::uint64_t raw = 0;    // as the entry says
+  std::uint64_t raw = 0;    // raw size in the index entry
   std::uint64_t flags = 0;  // kPacked, kRecords
 };
 inline std::string raw_bundle(const std::vector<RawChunk>& chunks, std::uint64_t records,
@@ -60,7 +61,7 @@ inline RawChunk as_it_is(std::string bytes, std::uint64_t flags) {
   return {std::move(bytes), size, flags};
 }
 
-/// These records and no check of them; their contents are pieces of this one.
+/// A bundle with these records, which are not checked. All contents of the records are parts of `piece`.
 inline std::string unchecked_bundle(const std::vector<Record>& records, const std::string& piece) {
   CodingState state{Address{1} << kAppShift, 0};
   std::string bytes;

@@ -1,4 +1,5 @@
-// Bundles from strangers: refused in one line that names the byte, or read within bounds; never a crash.
+// Damaged and malicious bundles. They are refused with one line that names the byte, or read within bounds,
+// and never cause a crash.
 #include <zstd.h>
 
 #include <fmt/core.h>

@@ -1,4 +1,5 @@
-// A bundle is the program: the same cycles, the same bytes, alone and beside others.
+// The replay of a bundle equals a run of the recorded program: the same cycles and the same bytes, alone and
+// with other applications.
 #include <fmt/core.h>
 
 #include <algorithm>

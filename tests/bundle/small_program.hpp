@@ -1,4 +1,4 @@
-// A program that uses what a bundle can hold, small: its bundle has a few kilobytes.
+// A small program that uses all kinds of contents of a bundle. Its bundle has a few kilobytes.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -19,8 +19,8 @@
 
 namespace gpumux::bundle::test {
 
-/// scale: data[i] *= factor, and counts its threads in `total`. turn: each block turns the order of its
-/// elements round, in dynamic shared memory, and adds texels.
+/// scale: data[i] *= factor, and counts its threads in `total`. turn: each block reverses the order of its
+/// elements in dynamic shared memory, and adds texels.
 inline constexpr const char* kPtx = R"(.version 9.0
 .target sm_75
 .address_size 64
@@ -90,7 +90,7 @@ inline constexpr std::uint32_t kElements = 1000;
 
 class SmallProgram final : public runtime::Application {
  public:
-  /// What it got, by the order of its copies.
+  /// Data that the program copied from the device, in the order of the copies.
   struct Got {
     std::vector<float> turned = std::vector<float>(kElements);
     std::vector<float> scaled = std::vector<float>(kElements);
@@ -99,7 +99,7 @@ class SmallProgram final : public runtime::Application {
   explicit SmallProgram(Got& got) : got_(got) {}
   runtime::Task run(runtime::Host& host, bool) override {
     const std::uint32_t module = host.load_module(kPtx, "small.ptx");
-    const auto gone = host.malloc<float>(100);  // its place is taken again
+    const auto gone = host.malloc<float>(100);  // freed, so that a later allocation takes its place
     const auto a = host.malloc<float>(kElements);
     host.free(gone);
     const auto b = host.malloc<float>(kElements);
@@ -158,7 +158,7 @@ inline experiment::RunSpec run_of(std::vector<experiment::AppSpec> apps,
   return spec;
 }
 
-/// Runs it alone on `spec`'s machine and records it.
+/// Runs the application alone on `spec`'s machine and records it.
 inline experiment::RunResult record_run(const experiment::AppSpec& app, experiment::RunSpec spec,
                                         const std::string& path) {
   Writer writer(path, Address{1} << kAppShift);
@@ -170,7 +170,7 @@ inline experiment::RunResult record_run(const experiment::AppSpec& app, experime
   return result;
 }
 
-/// The bytes of its bundle.
+/// The bytes of SmallProgram's bundle.
 inline std::string small_bundle(const std::string& path) {
   SmallProgram::Got got;
   (void)record_run(spec_of([&](std::uint64_t) { return std::make_unique<SmallProgram>(got); }), run_of({}),

@@ -1,4 +1,4 @@
-// Hostile files and arguments: exit code 2, one line that says where and what, and no result.
+// Malicious files and arguments: exit code 2, one line with the place and the error, and no result.
 #include <string>
 #include <vector>
 

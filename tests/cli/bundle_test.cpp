@@ -1,4 +1,4 @@
-// Bundles on the command line: run alone and with others, inspect, sweep, wrong ones.
+// Bundles on the command line: runs alone and with other applications, inspect, sweeps, and damaged bundles.
 #include <nlohmann/json.hpp>
 
 #include "program.hpp"

@@ -1,5 +1,5 @@
-// Databases that a disk or a person has damaged: exit code 2 with what is damaged, or a right result; never
-// 1, never a part of a file.
+// Databases that a disk or a person has damaged. The program ends with exit code 2 and names the damage, or
+// gives a right result. It never ends with exit code 1, and never leaves a part of a file.
 #include <cstdint>
 #include <filesystem>
 #include <random>

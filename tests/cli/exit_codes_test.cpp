@@ -1,4 +1,4 @@
-// docs/exit-codes.md, row by row. What simulated programs do wrong (3) is in faults_test.cpp.
+// Exit codes, in the order of the table in docs/exit-codes.md. faults_test.cpp covers exit code 3.
 #include <sys/resource.h>
 
 #include <chrono>

@@ -1,4 +1,4 @@
-// Simulated programs at fault: exit code 3, what went wrong and where, and no result.
+// Faults of simulated programs: exit code 3, a message with the fault and its place, and no result.
 #include <string>
 #include <vector>
 

@@ -1,5 +1,4 @@
-// A disk that is really full: a small tmpfs, in a mount namespace of this test's own, which needs root or
-// namespaces of users.
+// A full disk: a small tmpfs in a mount namespace of this test, which needs root or user namespaces.
 #include <fcntl.h>
 #include <sched.h>
 #include <sys/mount.h>

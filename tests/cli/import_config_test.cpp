@@ -1,4 +1,4 @@
-// gpumux import-config: what it writes, where, and when it writes nothing.
+// `gpumux import-config`: the contents and the place of its output, and the cases without output.
 #include <filesystem>
 #include <string>
 

@@ -1,4 +1,4 @@
-// list, inspect and the program's own options, from the outside.
+// `gpumux list`, `gpumux inspect` and the program's own options, run as commands.
 #include <algorithm>
 #include <chrono>
 #include <cmath>

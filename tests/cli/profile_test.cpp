@@ -1,4 +1,4 @@
-// `gpumux profile`, and what runs do with its file, from the outside.
+// `gpumux profile`, and runs that use its file, run as commands.
 #include <nlohmann/json.hpp>
 
 #include "database/sqlite.hpp"

@@ -1,4 +1,4 @@
-// Runs the program as a user does and gives back what it printed.
+// Runs the program as a user does, and returns its exit code and output.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -17,28 +17,30 @@
 namespace gpumux::test {
 
 struct Outcome {
-  int code = -1;  // -1: it did not exit by itself
+  int code = -1;  // -1: the program did not exit by itself
   std::string out;
   std::string err;
 };
 
-/// A fresh folder for one test, removed afterwards; also the cache of the programs that it runs.
+/// A test with its own folder, which is removed afterwards. The folder also has the cache of the programs
+/// that the test runs.
 class CliTest : public testing::Test {
  protected:
-  /// For the shell; paths and arguments of these tests hold no quote.
+  /// Appends a word in quotes for the shell. Paths and arguments of these tests contain no quotes.
   static void append_quoted(std::string& command, const std::string& text) {
     EXPECT_EQ(text.find('\''), std::string::npos);
     command.append(" '").append(text).append("'");
   }
   /// Runs the program inside the test's folder.
   [[nodiscard]] Outcome gpumux(const std::vector<std::string>& args) const { return in_shell("", args); }
-  /// After other commands of a shell, such as "ulimit -n 4; ", with redirections of its own.
+  /// Runs the program in a shell: `before` are commands to run first, such as "ulimit -n 4; ", `after` are
+  /// redirections.
   [[nodiscard]] Outcome in_shell(const std::string& before, const std::vector<std::string>& args,
                                  const std::string& after = ">stdout.log </dev/null") const {
     std::string command = "cd";
     append_quoted(command, folder_);
     command += " && rm -f stdout.log && export GPUMUX_CACHE=cache && exec 2>stderr.log && { " + before;
-    const char* const tested = std::getenv("GPUMUX_TESTED");  // of tests/mutate
+    const char* const tested = std::getenv("GPUMUX_TESTED");  // the program that tests/mutate tests
     append_quoted(command, tested == nullptr ? GPUMUX_PROGRAM : tested);
     for (const std::string& arg : args) append_quoted(command, arg);
     command += " " + after + "; }";

@@ -1,4 +1,4 @@
-// `gpumux run --races`, from the outside.
+// `gpumux run --races`, run as a command.
 #include <nlohmann/json.hpp>
 
 #include "program.hpp"

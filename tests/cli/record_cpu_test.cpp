@@ -1,4 +1,5 @@
-// gpumux record-cpu: what it refuses, and that it records; what is recorded is tests/recorder's matter.
+// `gpumux record-cpu`: input that it refuses, and that it records. tests/recorder checks the contents of
+// records.
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>

@@ -1,4 +1,4 @@
-// reproduce and list experiments, from the outside.
+// `gpumux reproduce` and `gpumux list experiments`, run as commands.
 #include <algorithm>
 #include <nlohmann/json.hpp>
 

@@ -1,4 +1,4 @@
-// `gpumux run`, from the outside.
+// `gpumux run`, run as a command.
 #include <algorithm>
 #include <nlohmann/json.hpp>
 

@@ -1,4 +1,4 @@
-// `gpumux run` with --series, --timeline and --db, from the outside.
+// `gpumux run` with --series, --timeline and --db, run as a command.
 #include <nlohmann/json.hpp>
 #include <sstream>
 

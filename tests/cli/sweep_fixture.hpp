@@ -1,4 +1,4 @@
-// Sweeps as a user starts them, and what they leave in their databases.
+// Starts sweeps as a user does, and reads the databases that the sweeps leave.
 #pragma once
 
 #include <fcntl.h>
@@ -15,7 +15,7 @@
 
 namespace gpumux::test {
 
-/// 18 short runs: 6 baselines and 12 pairs.
+/// A sweep of 18 short runs: 6 baselines and 12 pairs.
 inline constexpr const char* kSmallSweep = R"(name = "small"
 policies = ["leftover", "even"]
 apps = ["add", "stream", "pathfinder", "stencil"]
@@ -26,7 +26,7 @@ set.sms = 2
 
 class SweepTest : public CliTest {
  protected:
-  /// Starts the program in a process of its own, its output in stdout.log and stderr.log of the folder.
+  /// Starts the program in its own process, with output to stdout.log and stderr.log in the test's folder.
   [[nodiscard]] pid_t start(const std::vector<std::string>& words) const {
     const pid_t child = ::fork();
     if (child != 0) return child;
@@ -39,7 +39,7 @@ class SweepTest : public CliTest {
     ::execv(GPUMUX_PROGRAM, argv.data());
     ::_exit(99);
   }
-  /// Its exit code; -1 when a signal ended it.
+  /// Waits for the process. Returns its exit code, or -1 if a signal ended it.
   static int wait_for(pid_t child) {
     int status = 0;
     EXPECT_EQ(::waitpid(child, &status, 0), child);
@@ -54,7 +54,7 @@ class SweepTest : public CliTest {
   [[nodiscard]] std::int64_t number(const std::string& db, const std::string& sql) const {
     return std::stoll(text(db, sql));
   }
-  /// Runs that are done; 0 while there is no database yet.
+  /// Number of finished runs in the database; 0 if the database does not exist yet.
   [[nodiscard]] std::int64_t done(const std::string& db) const {
     try {
       return number(db, "SELECT count(*) FROM runs WHERE state = 'done'");
@@ -62,7 +62,7 @@ class SweepTest : public CliTest {
       return 0;
     }
   }
-  /// Its runs, everything but clocks.
+  /// The database's runs, without times.
   [[nodiscard]] nlohmann::json rows(const std::string& db) const {
     const Outcome o = gpumux({"export", db, "--json"});
     EXPECT_EQ(o.code, 0) << o.err;

@@ -1,4 +1,4 @@
-// `gpumux sweep` and `gpumux export`, from the outside: killed, interrupted, without room, and with bad
+// `gpumux sweep` and `gpumux export`, run as commands: killed, interrupted, with a full disk, and with bad
 // input.
 #include <algorithm>
 

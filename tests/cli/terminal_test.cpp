@@ -1,4 +1,4 @@
-// What people see: on a terminal of a given width, without colours, and in a pipe.
+// Output for people: on a terminal of a given width, without colours, and in a pipe.
 #include "terminal.hpp"
 
 #include <fcntl.h>

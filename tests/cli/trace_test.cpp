@@ -1,4 +1,4 @@
-// Traces on the command line: convert, run alone and with others, inspect.
+// Traces on the command line: convert, runs alone and with other applications, inspect.
 #include <sys/stat.h>
 
 #include <nlohmann/json.hpp>

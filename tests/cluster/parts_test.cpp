@@ -1,4 +1,4 @@
-// What needs no cluster: the shared folder, and Slurm's commands as scripts.
+// The parts of cluster/ that need no cluster: the shared folder, and Slurm's commands, replaced by scripts.
 #include <fcntl.h>
 #include <gtest/gtest.h>
 #include <sys/stat.h>

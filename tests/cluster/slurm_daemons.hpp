@@ -1,5 +1,5 @@
-// A Slurm cluster of one node on the loopback interface: real daemons in a folder of their own, as children
-// of the test, on ports that are free. Works as root and as a user, without systemd, without cgroups, and
+// A Slurm cluster of one node on the loopback interface. Its real daemons are children of the test and use a
+// folder of their own and free ports. Works as root and as a user, without systemd, without cgroups, and
 // where the host's name cannot be resolved.
 #pragma once
 
@@ -30,7 +30,7 @@ namespace gpumux::test {
 
 class SlurmDaemons {
  public:
-  /// The daemon's path, or nothing where it is not installed.
+  /// The daemon's path; empty if the daemon is not installed.
   static std::string find(const std::string& daemon) {
     for (const char* folder : {"/usr/sbin/", "/usr/bin/", "/usr/local/sbin/", "/usr/local/bin/"}) {
       if (::access((folder + daemon).c_str(), X_OK) == 0) return folder + daemon;
@@ -42,16 +42,16 @@ class SlurmDaemons {
            !find("sbatch").empty();
   }
 
-  /// Starts them all. An error, or nothing.
+  /// Starts all daemons. Returns an error message, or an empty string.
   std::string start(const std::string& folder) {
     namespace fs = std::filesystem;
     folder_ = folder;
-    // What the daemons leave when they are killed becomes this process's child, and is found at the end.
+    // Children of killed daemons become children of this process, so that stop() finds them.
     ::prctl(PR_SET_CHILD_SUBREAPER, 1);
     for (const char* part : {"munge", "state", "spool", "log", "home"}) {
       fs::create_directories(folder_ + "/" + part);
     }
-    // Neither daemons nor jobs, which inherit it, leave anything with the user.
+    // Daemons and jobs inherit this environment, so they leave no files in the user's folders.
     ::setenv("HOME", (folder_ + "/home").c_str(), 1);
     for (const char* name : {"XDG_CONFIG_HOME", "XDG_CACHE_HOME", "XDG_DATA_HOME"}) ::unsetenv(name);
     ::chmod((folder_ + "/munge").c_str(), 0755);
@@ -64,8 +64,8 @@ class SlurmDaemons {
     (void)::gethostname(name.data(), name.size() - 1);
     host_ = split(name.data(), '.').front();
     write_file_atomically(folder_ + "/slurm.conf", configuration());
-    // Otherwise slurmd looks for the file system of cgroups, and ends where none is mounted. No plugin that
-    // uses them is chosen.
+    // With this plugin, slurmd starts without a mounted cgroup file system. No plugin that uses cgroups is
+    // selected.
     write_file_atomically(folder_ + "/cgroup.conf", "CgroupPlugin=cgroup/v1\n");
     ::setenv("SLURM_CONF", (folder_ + "/slurm.conf").c_str(), 1);
     const std::string munge = folder_ + "/munge/";
@@ -75,7 +75,7 @@ class SlurmDaemons {
     for (int i = 0; i < 200 && !fs::exists(munge + "munge.sock"); ++i) ::usleep(50'000);
     start_controller();
     start_node();
-    // Where a host has no entry for its own name, sinfo waits for long.
+    // On a host without an entry for its own name, sinfo waits for a long time.
     const auto begin = std::chrono::steady_clock::now();
     while (std::chrono::steady_clock::now() - begin < std::chrono::seconds(30)) {
       if (output("timeout 5 sinfo --noheader --format=%T") == "idle\n") return "";
@@ -89,7 +89,7 @@ class SlurmDaemons {
   void start_node() { node_ = spawn({find("slurmd"), "-D", "-f", folder_ + "/slurm.conf", "-N", host_}); }
   void kill_controller() { end(controller_); }
   void kill_node() { end(node_); }
-  /// As when it is killed before it has saved its state.
+  /// Removes the saved jobs, as if the controller had been killed before it saved its state.
   void forget_jobs() const {
     for (const auto& entry : std::filesystem::directory_iterator(folder_ + "/state")) {
       if (entry.path().filename().string().starts_with("job_state")) std::filesystem::remove(entry.path());
@@ -97,7 +97,7 @@ class SlurmDaemons {
   }
   [[nodiscard]] const std::string& host() const { return host_; }
 
-  /// Of a command of the shell.
+  /// The standard output of a shell command.
   static std::string output(const std::string& command) {
     std::string text;
     FILE* pipe = ::popen((command + " 2>/dev/null").c_str(), "r");
@@ -108,7 +108,7 @@ class SlurmDaemons {
     return text;
   }
 
-  /// All processes that came of the daemons, also those that made themselves independent.
+  /// Kills all processes that the daemons started, also those that made themselves independent.
   void stop() {
     for (bool any = munged_ > 0; any;) {
       any = false;
@@ -207,7 +207,7 @@ PartitionName=main Nodes={host} Default=YES MaxTime=INFINITE State=UP
         const std::string stat = read_file("/proc/" + name + "/stat");
         const std::vector<std::string> fields = split(stat.substr(stat.rfind(')') + 2), ' ');
         if (fields.at(1) == std::to_string(::getpid())) found.push_back(static_cast<pid_t>(*pid));
-      } catch (const std::exception&) {  // gone meanwhile
+      } catch (const std::exception&) {  // the process has ended meanwhile
       }
     }
     return found;

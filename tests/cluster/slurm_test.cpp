@@ -1,5 +1,5 @@
-// `gpumux sweep --slurm` on a real cluster, undisturbed and with everything killed that can be: the rows are
-// those of a sweep without a cluster, none lost and none twice.
+// `gpumux sweep --slurm` on a real cluster, undisturbed, and with every process killed that can be killed.
+// The rows must equal those of a sweep without a cluster: no row is lost, and none occurs twice.
 #include <functional>
 #include <set>
 

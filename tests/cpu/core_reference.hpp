@@ -1,4 +1,4 @@
-// The same rules as Core's, as a model that looks at every instruction of the window in every cycle.
+// A model with the rules of cpu::Core, which examines every instruction of the window in every cycle.
 #pragma once
 
 #include <algorithm>
@@ -14,8 +14,8 @@
 
 namespace gpumux::cpu::test {
 
-/// Reads are answered `latency` cycles after they leave L2, and places of the outbox are free again `hold`
-/// cycles after it, as with FixedMemory.
+/// Reads are answered `latency` cycles after they leave L2. Places of the outbox are free again `hold` cycles
+/// after the request leaves L2. Both are as in FixedMemory.
 class CoreReference {
  public:
   CoreReference(const CpuConfig& config, std::vector<Record> records, Cycle latency, Cycle hold)
@@ -27,7 +27,7 @@ class CoreReference {
 
   void cycle() {
     const Cycle now = counters.cycles;
-    // Data. Answers of memory first, then lines from L2.
+    // Arrival of data: replies of the memory first, then lines from L2.
     for (const bool from_memory : {true, false}) {
       for (auto it = lines_.begin(); it != lines_.end();) {
         if (it->arrives == now && it->from_memory == from_memory) {
@@ -72,7 +72,7 @@ class CoreReference {
     }
     // Dispatch.
     const std::size_t room = std::min<std::size_t>(config_.width, config_.window - window_.size());
-    // A branch whose outcome was not foreseen lets nothing behind it enter.
+    // Nothing behind a mispredicted branch enters the window.
     if (mispredicted_ && (*mispredicted_ < first_ || complete(window_[*mispredicted_ - first_], now))) {
       mispredicted_.reset();
       resume_ = now + config_.redirect;
@@ -106,13 +106,13 @@ class CoreReference {
     bool load = false;
     bool forwarded = false;
     bool issued = false;
-    Cycle known = kNever;      // when its data is there, if that is known
-    Cycle looked_up = 0;       // not before, and with its line:
-    std::uint64_t serial = 0;  // of the Line that it waits for
+    Cycle known = kNever;      // cycle at which the data is there, if known
+    Cycle looked_up = 0;       // earliest cycle of the data, which also needs the line
+    std::uint64_t serial = 0;  // of the Line for which the operand waits
   };
   struct Instruction {
     bool branch = false;
-    std::vector<std::uint64_t> needs;  // numbers of older instructions
+    std::vector<std::uint64_t> needs;  // numbers of the older instructions that it needs
     std::vector<Operand> operands;
     std::optional<Cycle> done;
     Refused refused = Refused::No;
@@ -134,7 +134,7 @@ class CoreReference {
   };
   struct Tags {
     CacheConfig config;
-    std::map<std::uint64_t, std::list<Entry>> sets{};  // the youngest first
+    std::map<std::uint64_t, std::list<Entry>> sets{};  // most recently used first
     std::list<Entry>& set(std::uint64_t line) {
       return sets[line % (config.bytes / config.ways / kLineBytes)];
     }
@@ -170,7 +170,7 @@ class CoreReference {
     for (const Line& line : lines_) {
       if (line.serial == operand.serial) return std::max(line.arrives, operand.looked_up);
     }
-    return operand.looked_up;  // it has come
+    return operand.looked_up;  // the line has arrived
   }
   [[nodiscard]] bool complete(const Instruction& it, Cycle now) const {
     if (it.operands.empty()) return it.done && *it.done <= now;
@@ -187,14 +187,14 @@ class CoreReference {
     return static_cast<unsigned>(std::count_if(
         sent.begin(), sent.end(), [&](const Request& request) { return request.cycle + hold_ > now; }));
   }
-  /// The next operand may be tried.
+  /// True if the instruction's next operand can use the L1 port.
   [[nodiscard]] bool wants_port(const Instruction& it, Cycle now) const {
     if (it.refused == Refused::Mshr && lines_.size() >= config_.mshrs) return false;
     if (it.refused == Refused::Outbox && in_outbox(now) >= config_.outbox) return false;
     for (const Operand& operand : it.operands) {
       if (operand.issued) {
         if (!operand.load || data_at(operand) <= now) continue;
-        // A store waits for all data, another load does not.
+        // A store waits for the data of all loads; another load does not.
         const auto next =
             std::find_if(it.operands.begin(), it.operands.end(), [](const Operand& o) { return !o.issued; });
         return next != it.operands.end() && next->load;
@@ -296,7 +296,7 @@ class CoreReference {
   Cycle hold_;
   std::uint64_t position_ = 0;
   std::deque<Instruction> window_{};
-  std::uint64_t first_ = 0;  // number of the oldest in the window
+  std::uint64_t first_ = 0;  // number of the oldest instruction in the window
   std::map<std::uint8_t, std::uint64_t> writers_{};
   std::map<std::uint64_t, int> predictor_{};
   std::uint64_t history_ = 0;

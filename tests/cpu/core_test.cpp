@@ -1,6 +1,6 @@
-// A core's exact cycles, worked out by hand: an instruction that enters in cycle c issues in c + 1 at the
-// earliest, and one that completes in cycle c retires in c. Cycles count from 0, so that a run whose last
-// cycle is c has c + 1.
+// Exact cycles of a core, worked out by hand. An instruction that enters in cycle c issues in cycle c + 1 at
+// the earliest. An instruction that completes in cycle c retires in cycle c. Cycles count from 0, so a run
+// whose last cycle is c takes c + 1 cycles.
 #include <gtest/gtest.h>
 
 #include "base/error.hpp"

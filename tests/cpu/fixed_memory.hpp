@@ -1,4 +1,4 @@
-// What a core needs around it: instructions by hand, and a memory that answers after a fixed time.
+// Surroundings of a core for tests: instructions made by hand, and a memory that answers after a fixed time.
 #pragma once
 
 #include <algorithm>
@@ -12,7 +12,8 @@
 
 namespace gpumux::cpu::test {
 
-/// The records, then instructions that need nothing and do nothing; or the records again and again.
+/// A trace of the given records, followed by instructions without operands. With `again`, the records are
+/// repeated instead.
 class Script final : public TraceSource {
  public:
   explicit Script(std::vector<Record> records, bool again = false)
@@ -46,14 +47,15 @@ inline Record store(std::uint64_t address, std::uint8_t from = 0) {
   return record;
 }
 
-/// Answers reads `latency` cycles after they left L2; places in the outbox are free `hold` cycles after that.
+/// A memory that answers reads `latency` cycles after they leave L2. Places of the outbox are free again
+/// `hold` cycles after the request leaves L2.
 struct FixedMemory {
   Cycle latency = 100;
   Cycle hold = 1;
   std::vector<Request> seen{};
   std::size_t answered = 0;
 
-  /// Runs the core to `until`, at most `chunk` cycles at a time.
+  /// Runs the core up to cycle `until`, at most `chunk` cycles at a time.
   void run(Core& core, Cycle until, Cycle chunk = 1) {
     chunk = std::min({chunk, latency, hold});
     while (core.done() < until) {
@@ -68,7 +70,8 @@ struct FixedMemory {
       }
     }
   }
-  /// Until so many instructions have retired: the counters at the end of the cycle of the last.
+  /// Runs until `instructions` instructions have retired. Returns the counters at the end of the cycle in
+  /// which the last one retires.
   Counters until_retired(Core& core, std::uint64_t instructions, Cycle chunk = 1) {
     core.watch(instructions);
     while (!core.watched()) run(core, core.done() + 1000, chunk);
@@ -80,7 +83,7 @@ inline Core make_core(std::vector<Record> records, const CpuConfig& config = {},
   return {config, std::make_unique<Script>(std::move(records), again), 0};
 }
 
-/// Cycles until all of the records have retired.
+/// Number of cycles until all records have retired.
 inline std::uint64_t cycles_of(const std::vector<Record>& records, const CpuConfig& config = {},
                                FixedMemory memory = {}) {
   Core core = make_core(records, config);

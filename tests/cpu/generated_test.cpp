@@ -1,5 +1,5 @@
-// Generated traces: each application of kayiran14's Table III misses as often as the table says, on the
-// table's caches.
+// Generated traces: on the table's caches, the trace of each application of kayiran14's Table III misses as
+// often as the table says.
 #include <gtest/gtest.h>
 
 #include <cmath>

@@ -1,5 +1,5 @@
-// Random traces on random cores: against a model that looks at everything in every cycle, and against itself,
-// however it is simulated.
+// Random traces on random cores: compared with a model that examines every instruction in every cycle, and
+// with the same core simulated in other steps.
 #include <gtest/gtest.h>
 
 #include <algorithm>

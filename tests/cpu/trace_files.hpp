@@ -1,4 +1,4 @@
-// Trace files for tests: the same records plain and compressed.
+// Trace files for tests, plain and compressed.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -14,7 +14,7 @@
 
 namespace gpumux::cpu::test {
 
-/// What a program could have executed, as far as a reader looks.
+/// Random records that a reader accepts like those of a real program.
 inline std::vector<Record> random_records(std::size_t count, std::uint64_t seed) {
   Random random(seed);
   std::vector<Record> records(count);
@@ -34,7 +34,7 @@ inline std::string bytes_of(const std::vector<Record>& records) {
   return {reinterpret_cast<const char*>(records.data()), records.size() * sizeof(Record)};
 }
 
-/// what() of the UserError that it throws; empty without.
+/// what() of the UserError that `action` throws; empty if `action` throws none.
 template <typename F>
 std::string error_of(F action) {
   try {

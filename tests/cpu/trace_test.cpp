@@ -1,5 +1,5 @@
-// Trace files: the same records from every kind of file, again and again; damaged ones are refused with their
-// place.
+// Trace files: every kind of file gives the same records, repeatedly. Damaged files are refused with the
+// place of the damage.
 #include <gtest/gtest.h>
 
 #include <cstring>

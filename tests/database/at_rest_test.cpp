@@ -1,4 +1,5 @@
-// Databases that nobody writes: readers leave nothing beside them, and new ones appear complete.
+// Databases to which no process writes: readers create no files beside them, and new databases appear
+// complete.
 #include "database/at_rest.hpp"
 
 #include <gtest/gtest.h>

@@ -1,4 +1,4 @@
-// Planning, claims and results in one process and in several.
+// Planning of runs, claims and results, in one process and in several.
 #include "database/results.hpp"
 
 #include <gtest/gtest.h>

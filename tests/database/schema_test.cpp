@@ -1,4 +1,4 @@
-// Databases of other versions, of other programs, and of none.
+// Databases of other versions of gpumux, databases of other programs, and files that are not databases.
 #include "database/schema.hpp"
 
 #include <gtest/gtest.h>

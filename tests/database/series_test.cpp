@@ -1,4 +1,5 @@
-// Series and timelines: kept beside results, completed where they are missing, never at the cost of a result.
+// Series and timelines in a database: they are kept with results and completed if they are missing, and
+// results never depend on them.
 #include <nlohmann/json.hpp>
 
 #include "base/error.hpp"

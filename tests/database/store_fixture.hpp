@@ -1,4 +1,4 @@
-// A results database in a folder of its own, and rows to put into it.
+// A results database in its own folder, and rows for it.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -18,11 +18,11 @@ class StoreTest : public testing::Test {
   [[nodiscard]] std::string db() const { return folder_ + "/r.sqlite"; }
 
   static database::SweepRow sweep(const std::string& name = "sweep") { return {name, "", "sweep.toml", ""}; }
-  /// A run of one application; with a baseline when `isolated` names one.
+  /// A run of one application, with a baseline if `isolated` names one.
   static database::PlannedRow run(const std::string& hash, const std::string& isolated = "") {
     database::PlannedRow row;
     row.hash = hash;
-    row.machine_hash = std::string("m");  // from a char*, GCC 12 sees an overlap that is not there
+    row.machine_hash = std::string("m");  // with a char*, GCC 12 warns wrongly of an overlap
     row.machine = "machine";
     row.policy = "even";
     row.apps = {{"app", "app", 1, isolated}};
@@ -38,7 +38,7 @@ class StoreTest : public testing::Test {
     return row;
   }
 
-  /// On a connection of their own, as another program's would be.
+  /// Result of a query on a separate connection, as another program would make it.
   [[nodiscard]] std::string text(const std::string& sql) const {
     database::Connection connection(db(), database::Access::Write);
     database::Statement query = connection.prepare(sql);

@@ -1,5 +1,5 @@
-// Eight processes write to one database and are killed at random: what was acknowledged stays, nothing is
-// done twice.
+// Eight processes write to one database and are killed at random times. Acknowledged results stay, and no run
+// is executed twice.
 #include <gtest/gtest.h>
 #include <signal.h>
 #include <sys/mman.h>

@@ -1,4 +1,4 @@
-// alloca, stacksave and stackrestore: each lane's stack, and when what lies there is given back.
+// alloca, stacksave and stackrestore: each lane has its own stack, and stackrestore frees memory.
 #include <gtest/gtest.h>
 
 #include "emulator/ptx_runner.hpp"

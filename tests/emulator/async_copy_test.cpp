@@ -1,4 +1,4 @@
-// cp.async and mbarrier: values worked out by hand, and what nvcc makes of CUDA's barriers and pipelines.
+// cp.async and mbarrier: values worked out by hand, and CUDA's barriers and pipelines as nvcc compiles them.
 #include <gtest/gtest.h>
 
 #include <numeric>

@@ -1,4 +1,5 @@
-// Random programs: unoptimised and optimised code, and warps and single threads, must agree.
+// Random programs: unoptimised and optimised code must give the same results, and so must warps and single
+// threads.
 #include <gtest/gtest.h>
 
 #include <algorithm>

@@ -1,5 +1,5 @@
-// Floating-point instructions: results are compared with the exact value, held in 113-bit arithmetic as
-// an unevaluated sum, so the check does not share the code's way of rounding.
+// Floating-point instructions. Results are compared with the exact value, held in 113-bit arithmetic as an
+// unevaluated sum, so the check does not share the rounding of the tested code.
 #include <gtest/gtest.h>
 
 #include <cmath>

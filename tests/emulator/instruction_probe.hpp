@@ -1,4 +1,5 @@
-// Runs one instruction on many operands: each thread loads its own, executes it once, stores the result.
+// Runs one instruction on many operands. Each thread loads its operands, executes the instruction once and
+// stores the result.
 #pragma once
 
 #include <array>
@@ -13,14 +14,14 @@ namespace gpumux::emulator::test {
 using Operands = std::array<std::uint64_t, 4>;
 
 struct ProbeResult {
-  std::vector<std::uint64_t> value;   // of dst[0]; a register's bits, or a predicate as 0 or 1
-  std::vector<std::uint64_t> second;  // of a predicate dst[1]
+  std::vector<std::uint64_t> value;   // of dst[0]: a register's bits, or a predicate as 0 or 1
+  std::vector<std::uint64_t> second;  // of a predicate in dst[1]
 };
 
-/// What the probe leaves in destinations of lanes that do not execute.
+/// Value of the destinations of lanes that do not execute the instruction.
 inline constexpr std::uint64_t kUntouched = 0xdeadbeefcafef00dULL;
 
-/// How the instruction's operands are held.
+/// The kind of register that holds an operand.
 enum class Held : std::uint8_t { Bits32, Bits64, Pred, Absent };
 
 struct ProbeShape {
@@ -30,7 +31,7 @@ struct ProbeShape {
   bool every_other_lane = false;
 };
 
-/// The operands of thread t are inputs[t]. Predicates are the lowest bit of theirs.
+/// Runs the instruction. Thread t has the operands inputs[t]; a predicate is the lowest bit of its operand.
 inline ProbeResult probe(const isa::Instruction& proto, const ProbeShape& shape,
                          const std::vector<Operands>& inputs) {
   const auto count = static_cast<std::uint32_t>(inputs.size());
@@ -107,7 +108,7 @@ inline isa::Instruction make(Opcode op, Type type) {
   return inst;
 }
 
-/// Interesting and random bit patterns of a width.
+/// Special and random bit patterns of a width.
 inline std::vector<std::uint64_t> patterns(unsigned width, std::uint64_t seed, std::size_t random) {
   const std::uint64_t mask = width == 64 ? ~std::uint64_t{0} : (std::uint64_t{1} << width) - 1;
   const std::uint64_t top = std::uint64_t{1} << (width - 1);
@@ -119,7 +120,7 @@ inline std::vector<std::uint64_t> patterns(unsigned width, std::uint64_t seed, s
   return values;
 }
 
-/// Interesting and random floats of a format given by its field widths.
+/// Special and random floats of a format with the given field widths.
 inline std::vector<std::uint64_t> float_patterns(unsigned fraction, unsigned exponent, std::uint64_t seed,
                                                  std::size_t random) {
   const std::uint64_t sign = std::uint64_t{1} << (fraction + exponent);
@@ -147,8 +148,8 @@ inline std::vector<std::uint64_t> float_patterns(unsigned fraction, unsigned exp
   for (std::size_t i = 0; i < random; ++i) {
     const std::uint64_t value = bits.next() & ((sign << 1U) - 1);
     switch (bits.below(3)) {
-      case 0: values.push_back(value); break;  // any
-      case 1: {                                // near one, so that operands meet
+      case 0: values.push_back(value); break;  // any value
+      case 1: {                                // near one, so that operands have similar exponents
         const std::uint64_t shift = std::uint64_t{bits.below(12)} << fraction;
         values.push_back((value & (sign | (least - 1))) | (one - 6 * least + shift));
         break;
@@ -161,7 +162,7 @@ inline std::vector<std::uint64_t> float_patterns(unsigned fraction, unsigned exp
   return values;
 }
 
-/// Every pair of the specials and as many random pairs as there are values.
+/// `count` random combinations of operands, and all pairs of the first 30 values of `a` and `b`.
 inline std::vector<Operands> pairs(const std::vector<std::uint64_t>& a, const std::vector<std::uint64_t>& b,
                                    const std::vector<std::uint64_t>& c, std::size_t count,
                                    std::uint64_t seed) {

@@ -1,4 +1,4 @@
-// Small kernels built by hand in the instruction format, and the surroundings to run them.
+// Small kernels built by hand in the instruction format, and a device to run them.
 #pragma once
 
 #include <algorithm>
@@ -37,7 +37,7 @@ inline Operand fimm(float value) { return Operand::immediate(std::bit_cast<std::
 inline Operand sreg(Special which) { return Operand::special(which); }
 inline Operand param(std::uint64_t offset) { return Operand::constant(offset); }
 
-/// A kernel in virtual registers, final form.
+/// Builds a kernel in virtual registers, in its final form.
 struct KernelBuilder {
   isa::Function function;
   isa::Module module;
@@ -102,7 +102,7 @@ class TextSink final : public PrintSink {
   void print(AppId, std::string_view part) override { text += part; }
 };
 
-/// Loads a module and launches its kernels on memory of its own.
+/// Loads a module and launches its kernels, on its own memory.
 class Device {
  public:
   workload::DeviceMemory memory{0};
@@ -146,7 +146,7 @@ class Device {
                     std::uint64_t limit = 0) {
     return execute(launch(builder, grid, block, parameters, dynamic_shared, limit));
   }
-  /// The message of the SimulationFault that running gives, or "".
+  /// The message of the SimulationFault that the kernel causes; "" if it causes none.
   std::string fault_of(const KernelBuilder& builder, Dim3 grid, Dim3 block,
                        const std::vector<std::uint64_t>& parameters = {}, std::uint32_t dynamic_shared = 0,
                        std::uint64_t limit = 0) {

@@ -1,4 +1,4 @@
-// Applications that go on after faults of their kernels.
+// Applications that continue after a fault of one of their kernels.
 #include "emulator/kernel_errors.hpp"
 
 #include <gtest/gtest.h>

@@ -1,5 +1,6 @@
-// Matrix products element by element, for comparison: the values of number formats as doubles, and sums as
-// tensor cores make them (emulator/matrix_arithmetic.hpp has the sources), by other means than there.
+// A reference for matrix products, element by element: the values of number formats as doubles, and sums as
+// tensor cores compute them. Independent of the code in emulator/matrix_arithmetic.hpp, which cites the
+// sources.
 #pragma once
 
 #include <algorithm>
@@ -18,8 +19,8 @@ namespace gpumux::emulator::test {
 struct FloatFormat {
   int exponent_bits;
   int fraction_bits;
-  bool finite_top = false;                                                    // e4m3
-  [[nodiscard]] int least() const { return 2 - (1 << (exponent_bits - 1)); }  // exponent of normal numbers
+  bool finite_top = false;                                                    // e4m3: NaN, but no infinity
+  [[nodiscard]] int least() const { return 2 - (1 << (exponent_bits - 1)); }  // least normal exponent
   [[nodiscard]] double value(std::uint64_t bits) const {
     const std::uint64_t fraction = bits & ((1ULL << fraction_bits) - 1);
     const int biased = static_cast<int>(bits >> fraction_bits) & ((1 << exponent_bits) - 1);
@@ -33,13 +34,13 @@ struct FloatFormat {
         std::ldexp(static_cast<double>(fraction), -fraction_bits) + (biased == 0 ? 0 : 1);
     return sign * std::ldexp(significand, std::max(biased, 1) - 1 + least());
   }
-  /// The exponent that a value has in this format, subnormals that of the least normal number.
+  /// The exponent of a value in this format. Subnormal numbers have the exponent of the least normal number.
   [[nodiscard]] int exponent(double value) const { return std::max(std::ilogb(value), least()); }
 };
 inline constexpr FloatFormat kF16{5, 10}, kBF16{8, 7}, kTF32{8, 10}, kF32{8, 23}, kE4M3Format{4, 3, true},
     kE5M2Format{5, 2};
 
-/// The bits of x in f16, to nearest even.
+/// The bits of x in f16, rounded to nearest even.
 inline std::uint32_t half_bits(double x) {
   if (std::isnan(x)) return 0x7fff;
   const std::uint32_t sign = std::signbit(x) ? 0x8000 : 0;
@@ -47,12 +48,12 @@ inline std::uint32_t half_bits(double x) {
   if (x == 0) return sign;
   const int e = std::isinf(x) ? 16 : kF16.exponent(x);
   if (e > 15) return sign | 0x7c00;
-  const double units = std::nearbyint(std::ldexp(x, 10 - e));  // 1024 to 2048, below for subnormals
-  // One more may carry into the exponent, up to infinity.
+  const double units = std::nearbyint(std::ldexp(x, 10 - e));  // 1024 to 2048; less for subnormal numbers
+  // Rounding up to 2048 carries into the exponent, which can make infinity.
   return sign | static_cast<std::uint32_t>((e + 14) * 1024 + static_cast<int>(units));
 }
 
-/// The bits of x in f32, cut to `fraction` bits.
+/// The bits of x in f32, truncated to `fraction` bits of the fraction.
 inline std::uint32_t single_bits(double x, int fraction) {
   if (std::isnan(x)) return 0x7fffffff;
   const std::uint32_t sign = std::signbit(x) && x != 0 ? 0x80000000U : 0;
@@ -64,7 +65,7 @@ inline std::uint32_t single_bits(double x, int fraction) {
   return sign | ((static_cast<std::uint32_t>(e + 126) << 23U) + units);
 }
 
-/// C plus the products, in groups; all bits of D.
+/// Computes C plus the products in groups, as tensor cores do. Returns the bits of D.
 struct SumOf {
   int group = 8;
   int bits = 24;
@@ -83,7 +84,7 @@ struct SumOf {
       double plain = terms[0].first;  // for infinities and NaN
       for (std::size_t k = first; k < end; ++k) {
         plain += x[k] * y[k];
-        // Of those that are not finite nobody asks.
+        // The exponent of a product that is not finite is not used.
         const bool finite = std::isfinite(x[k]) && std::isfinite(y[k]);
         terms.emplace_back(x[k] * y[k], finite ? a.exponent(x[k]) + b.exponent(y[k]) : 0);
       }
@@ -112,25 +113,25 @@ struct SumOf {
   }
 };
 
-using Matrix = std::vector<std::vector<std::uint64_t>>;  // by row, the elements' bits
+using Matrix = std::vector<std::vector<std::uint64_t>>;  // by row, then column: the bits of each element
 
-/// Of factors.
+/// The element type of a factor.
 struct Element {
   std::string name;
   unsigned width;
-  const FloatFormat* format = nullptr;  // none: an integer, or f64
+  const FloatFormat* format = nullptr;  // nullptr for integers and f64
 };
 inline const Element kHalfElement{"f16", 16, &kF16}, kBfloatElement{"bf16", 16, &kBF16},
     kTensorElement{"tf32", 32, &kTF32}, kDoubleElement{"f64", 64}, kS8{"s8", 8}, kU8{"u8", 8}, kS4{"s4", 4},
     kU4{"u4", 4}, kB1{"b1", 1}, kE4M3Element{"e4m3", 8, &kE4M3Format}, kE5M2Element{"e5m2", 8, &kE5M2Format};
 
-/// A product of matrices and its modifiers.
+/// A form of the mma instruction: a product of matrices with its modifiers.
 struct Form {
   unsigned m, n, k;
   const Element* a;
   const Element* b;
   std::string d, c;      // types
-  std::string before{};  // modifiers
+  std::string before{};  // modifiers before and behind the types
   std::string behind{};
   [[nodiscard]] std::string opcode() const {
     return "mma.sync.aligned.m" + std::to_string(m) + "n" + std::to_string(n) + "k" + std::to_string(k) +
@@ -138,11 +139,12 @@ struct Form {
   }
 };
 
-/// Elements and sums for tests.
+/// Random elements and sums for tests.
 class Values {
  public:
   explicit Values(std::uint64_t seed) : random_(seed) {}
-  /// Of any kind, near one so that terms meet, or, seldom, special.
+  /// A random element. Most are near one, so that the terms of a sum have similar exponents; a few have
+  /// special values.
   std::uint64_t next(const Element& e) {
     const std::uint64_t any = random_.next();
     if (e.width == 64) {
@@ -152,7 +154,7 @@ class Values {
     }
     const std::uint64_t mask = e.width == 64 ? ~0ULL : (1ULL << e.width) - 1;
     if (e.format == nullptr) return random_.below(8) == 0 ? (1ULL << (e.width - 1)) & mask : any & mask;
-    const unsigned unused = e.width == 32 ? 13 : 0;  // of tf32: bits that do not count
+    const unsigned unused = e.width == 32 ? 13 : 0;  // low bits of tf32 that are not used
     return (with(*e.format, any) << unused) | (any >> 50U & ((1ULL << unused) - 1));
   }
   std::uint64_t sum(const std::string& type) {
@@ -169,7 +171,7 @@ class Values {
     const std::uint64_t kind = random_.below(64);
     if (kind < 4) return bits & ~((1ULL << (width - 1)) - 1);                               // zeros
     if (kind < 8) return bits & ((1ULL << (width - 1)) | ((1ULL << f.fraction_bits) - 1));  // subnormal
-    if (kind < 20) return bits & ~((1ULL << f.fraction_bits) - 1);  // powers of two, infinity
+    if (kind < 20) return bits & ~((1ULL << f.fraction_bits) - 1);  // powers of two, and infinity
     if (kind < 22) return bits;
     const std::uint64_t bias = (1ULL << (f.exponent_bits - 1)) - 1;
     const std::uint64_t exponent = bias + random_.below(5) - 2;

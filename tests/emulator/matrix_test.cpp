@@ -1,4 +1,4 @@
-// mma, ldmatrix, stmatrix and movmatrix beside a reference, for every size and type.
+// mma, ldmatrix, stmatrix and movmatrix against a reference, for every size and type.
 #include <gtest/gtest.h>
 
 #include <bit>

@@ -1,4 +1,4 @@
-// State spaces, access widths, atomics, and the faults of wrong accesses.
+// State spaces, access widths, atomics, and faults of invalid accesses.
 #include <gtest/gtest.h>
 
 #include <numeric>

@@ -1,4 +1,4 @@
-// Cube maps and mipmaps: faces, levels, and what is filtered between levels, by hand.
+// Cube maps and mipmaps, by hand: faces, levels, and filtering between levels.
 #include <gtest/gtest.h>
 
 #include <bit>

@@ -1,4 +1,4 @@
-// Conversions to tf32 and fp8 and back, beside the formats' values.
+// Conversions to and from tf32 and fp8, against the values that the formats define.
 #include <gtest/gtest.h>
 
 #include <bit>

@@ -1,4 +1,4 @@
-// Modules that nvcc has made of tests/emulator/data.
+// Loads modules that nvcc compiled from tests/emulator/data.
 #pragma once
 
 #include <memory>
@@ -10,7 +10,7 @@
 
 namespace gpumux::emulator::test {
 
-/// A device with the module; `optimize` as ptx::CompileOptions.
+/// A device with the module. `optimize`: the member of ptx::CompileOptions.
 class NvccModule {
  public:
   Device device;
@@ -37,7 +37,8 @@ class NvccModule {
     device.memory.read(at, std::as_writable_bytes(std::span(values)));
     return values;
   }
-  /// The parameters are 64-bit ones, but for the last if it has 32 bits. Warp instructions.
+  /// Runs a kernel. All parameters have 64 bits; the last one can have 32 bits. Returns the number of warp
+  /// instructions.
   std::uint64_t run(const std::string& kernel, Dim3 grid, Dim3 block, std::vector<std::uint64_t> parameters,
                     bool cooperative = false) {
     const KernelInfo* const info = module_->find(kernel);

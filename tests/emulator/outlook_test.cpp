@@ -1,4 +1,4 @@
-// Which warps are proven to wait for what others do: at barriers, and in loops that change nothing.
+// Warps that are proven to wait for other warps: at barriers, and in loops that change nothing.
 #include <gtest/gtest.h>
 
 #include <bit>

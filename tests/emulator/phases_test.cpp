@@ -1,4 +1,5 @@
-// Phases of kernels, beside analyses by hand. Cycles: 4 for arithmetic, 2 for what memory or control do.
+// Phases of kernels, against analyses by hand. Latencies: 4 cycles for arithmetic, 2 cycles for memory and
+// control instructions.
 #include "isa/phases.hpp"
 
 #include <gtest/gtest.h>

@@ -1,4 +1,4 @@
-// Kernels from launch to result, and the faults they end with.
+// Kernels from launch to result, and faults that end kernels.
 #include <gtest/gtest.h>
 
 #include <numeric>

@@ -1,5 +1,6 @@
-// Values of forms that hand-written PTX and other compilers than nvcc use: registers of several elements,
-// parameters in registers, constant expressions, names without a state space, votes without members.
+// Values of instruction forms that hand-written PTX and compilers other than nvcc use: registers of several
+// elements, parameters in registers, constant expressions, names without a state space, votes without
+// members.
 #include <gtest/gtest.h>
 
 #include <bit>

@@ -8,7 +8,7 @@
 
 namespace gpumux::emulator::test {
 
-/// The usual head of a PTX file.
+/// Adds the usual header of a PTX file.
 inline std::string with_header(const std::string& body) {
   return ".version 8.0\n.target sm_75\n.address_size 64\n" + body;
 }

@@ -1,4 +1,4 @@
-// Which unsynchronised accesses are found, and which synchronised ones are left alone.
+// Unsynchronised accesses that must be reported as races, and synchronised accesses that must not.
 #include <algorithm>
 
 #include <gtest/gtest.h>

@@ -1,4 +1,5 @@
-// Opcodes that become sequences of others: video instructions, pairs of f32, vectors of 256 bits.
+// Opcodes that are expanded to sequences of other opcodes: video instructions, pairs of f32, vectors of 256
+// bits.
 #include <gtest/gtest.h>
 
 #include <bit>

@@ -1,4 +1,4 @@
-// printf, assert, malloc and free as kernels see them.
+// printf, assert, malloc and free in kernels.
 #include <gtest/gtest.h>
 
 #include "emulator/ptx_runner.hpp"

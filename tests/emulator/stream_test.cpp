@@ -1,4 +1,5 @@
-// What the machine is told: records, coalescing, bank conflicts, lazy refilling; and launches.
+// The emulator's output for the machine: records, coalescing, bank conflicts and lazy refilling. And
+// launches.
 #include <gtest/gtest.h>
 
 #include <map>

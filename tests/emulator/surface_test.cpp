@@ -1,4 +1,5 @@
-// Surfaces: where their instructions read and write, what lies outside, and what the machine is told.
+// Surfaces: the addresses that their instructions access, coordinates outside of the surface, and the records
+// for the machine.
 #include <gtest/gtest.h>
 
 #include <bit>

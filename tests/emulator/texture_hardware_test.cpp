@@ -1,5 +1,5 @@
-// Texture fetches beside those of an H100: data/h100_textures.txt, which validation/h100/texture_subset.py
-// makes.
+// Texture fetches against the results of an H100 in data/h100_textures.txt, which
+// validation/h100/texture_subset.py makes.
 #include <gtest/gtest.h>
 
 #include <bit>

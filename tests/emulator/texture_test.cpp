@@ -1,5 +1,5 @@
 // Texture fetches against a slow reference, for every geometry, address mode, filter, format and kind of
-// coordinates; what faults; what the machine is told; queries and references.
+// coordinates. Also faults, the records for the machine, queries and texture references.
 #include <gtest/gtest.h>
 
 #include <bit>

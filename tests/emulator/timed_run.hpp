@@ -1,5 +1,6 @@
-// Kernels of the emulator's tests, run to their ends: by the emulator alone, or, where the environment has
-// GPUMUX_TIMED, on a simulated GPU. What the emulator executes the machine has to, and with the same values.
+// Runs kernels of the emulator's tests to completion. The emulator runs them alone or, if the environment
+// variable GPUMUX_TIMED is set, on a simulated GPU. The simulated GPU must execute everything that the
+// emulator executes, with the same values.
 #pragma once
 
 #include <cstdint>
@@ -10,7 +11,7 @@
 namespace gpumux::emulator::test {
 
 [[nodiscard]] bool is_timed();
-/// Warp instructions executed. Throws SimulationFault.
+/// Runs the kernel. Returns the number of warp instructions. Throws SimulationFault.
 std::uint64_t execute(std::unique_ptr<workload::KernelSource> kernel);
 
 }  // namespace gpumux::emulator::test

@@ -1,4 +1,4 @@
-// What registers hold that a kernel reads before it has written them.
+// Registers that a kernel reads before it has written them, and their values.
 #include "emulator/unwritten.hpp"
 
 #include <gtest/gtest.h>

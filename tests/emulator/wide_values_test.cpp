@@ -1,5 +1,5 @@
-// Values wider than a register of 32 bits, from PTX text at every level of optimisation: carry chains, and
-// values taken apart and put together.
+// Values wider than a 32-bit register, from PTX text at every level of optimisation: carry chains, and values
+// that are split and joined.
 #include <gtest/gtest.h>
 
 #include <bit>

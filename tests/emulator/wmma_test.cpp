@@ -1,5 +1,5 @@
-// wmma.load, wmma.mma and wmma.store: every tile, type and layout, from global and shared memory, with
-// strides that are known, in a register, and left out.
+// wmma.load, wmma.mma and wmma.store: every tile, type and layout, from global and shared memory, with the
+// stride as a constant, in a register, and omitted.
 #include <gtest/gtest.h>
 
 #include <cstring>

@@ -1,4 +1,4 @@
-// What carries messages between the parts, and the threads that run them.
+// The exchange of messages between the parts, and the threads that simulate the parts.
 #include "engine/exchange.hpp"
 
 #include <gtest/gtest.h>

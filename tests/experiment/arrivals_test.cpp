@@ -1,4 +1,4 @@
-// When runs of applications arrive: texts, times by hand, and whole runs.
+// Arrival times of runs of applications: their text form, times worked out by hand, and whole runs.
 #include "experiment/arrivals.hpp"
 
 #include <gtest/gtest.h>

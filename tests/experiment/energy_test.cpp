@@ -1,4 +1,4 @@
-// Energy: each event by hand, sums over components and applications, and what one more instruction takes.
+// Energy: each event by hand, sums over components and applications, and the energy of one more instruction.
 #include <gtest/gtest.h>
 
 #include <fmt/core.h>

@@ -1,4 +1,4 @@
-// A user's kernel: arguments in every form, files in and out, and errors that name what is wrong.
+// A user's kernel: arguments in every form, input and output files, and errors that name the wrong part.
 #include "experiment/file_program.hpp"
 
 #include <gtest/gtest.h>

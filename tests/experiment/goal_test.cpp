@@ -1,4 +1,4 @@
-// Goals as they are typed, as IPC, and what became of them.
+// Goals of applications: their text form, their conversion to IPC, and their outcome.
 #include <gtest/gtest.h>
 
 #include "arch/config_file.hpp"

@@ -1,4 +1,5 @@
-// Baselines: what the cache keeps, what it must not confuse, and that damage to it never reaches a result.
+// Isolated baselines: the contents of the cache, runs that the cache must distinguish, and that a damaged
+// cache never affects a result.
 #include <gtest/gtest.h>
 
 #include <filesystem>

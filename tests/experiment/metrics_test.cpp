@@ -1,4 +1,4 @@
-// Metrics by hand.
+// Metrics, worked out by hand.
 #include <gtest/gtest.h>
 
 #include "experiment/run.hpp"

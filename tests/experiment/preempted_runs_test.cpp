@@ -1,5 +1,4 @@
-// Whole runs in which blocks are preempted, killed, or kept apart: results are right, and what was promised
-// holds.
+// Whole runs in which blocks are preempted, killed or kept apart: results are right, and guarantees hold.
 #include <gtest/gtest.h>
 
 #include <fmt/core.h>

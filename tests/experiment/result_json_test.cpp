@@ -1,4 +1,4 @@
-// Result documents: the names that scripts rely on, and values that survive unrounded.
+// Result documents: the names on which scripts rely, and values that are not rounded.
 #include <gtest/gtest.h>
 
 #include <nlohmann/json.hpp>

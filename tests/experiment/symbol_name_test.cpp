@@ -1,4 +1,4 @@
-// Kernels and variables found by what C++ calls them.
+// Search for kernels and variables by their C++ names.
 #include "experiment/symbol_name.hpp"
 
 #include <gtest/gtest.h>

@@ -1,4 +1,4 @@
-// WORKLOAD.toml: what it holds, and where its errors point.
+// WORKLOAD.toml: its contents, and the places that its errors name.
 #include <gtest/gtest.h>
 
 #include "base/error.hpp"

@@ -1,4 +1,4 @@
-// A bundle. Its size and digests are made right, or no change would come beyond them.
+// A bundle. Its size and digests are corrected first, because readers would refuse any change otherwise.
 #include "bundle/reader.hpp"
 #include "fuzz.hpp"
 #include "tests/bundle/forged.hpp"

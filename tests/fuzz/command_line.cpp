@@ -1,5 +1,5 @@
-// The command line: the first byte chooses a command, each line of the rest is an argument. Each ends in an
-// argument that cannot be fulfilled, so that nothing is simulated or written.
+// The command line. The first byte selects a command, and each line of the rest is an argument. The last
+// argument of each command cannot be fulfilled, so that nothing is simulated or written.
 #include <array>
 
 #include "apps/commands.hpp"

@@ -1,4 +1,5 @@
-// Configurations of GPGPU-Sim: each becomes a machine file that reads back to the same machine, or an error.
+// Configurations of GPGPU-Sim. Each becomes an error, or a machine file that describes the same machine when
+// read back.
 #include <cstdlib>
 
 #include "arch/config_file.hpp"

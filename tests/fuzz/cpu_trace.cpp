@@ -1,4 +1,4 @@
-// A ChampSim trace: the first byte says how it is compressed, the rest is the file.
+// A ChampSim trace. The first byte selects the compression, and the rest is the file.
 #include <fstream>
 #include <string>
 

@@ -1,4 +1,4 @@
-// A results database: exported as CSV and JSON, and made a report.
+// A results database, which is exported as CSV and JSON and made a report.
 #include "database/damage.hpp"
 #include "database/export.hpp"
 #include "report/page.hpp"

@@ -1,6 +1,6 @@
-// What the fuzz targets share. Each reads what it is given with one of the readers; a right answer is a
-// value, a UserError or a SimulationFault. Whatever else comes out of it, such as an InternalError, ends the
-// target, and so do the sanitizers.
+// The common part of the fuzz targets. Each target reads its input with one of the readers. A correct outcome
+// is a value, a UserError or a SimulationFault. Anything else, such as an InternalError, ends the target, and
+// so do the sanitizers.
 #pragma once
 
 #include <stdlib.h>
@@ -24,7 +24,7 @@ void expect_value_or_error(const Work& work) {
   } catch (const UserError&) {
   } catch (const SimulationFault&) {
   } catch (
-      const std::bad_alloc&) {  // exit code 2 as well; what asks for too much is ended by the limit on memory
+      const std::bad_alloc&) {  // exit code 2 as well; the limit on memory ends inputs that ask for too much
   }
 }
 
@@ -32,7 +32,7 @@ inline std::string_view text_of(const std::uint8_t* data, std::size_t size) {
   return {reinterpret_cast<const char*>(data), size};
 }
 
-/// A folder in memory where there is one, for readers of files.
+/// A folder for readers of files, in memory if /dev/shm exists.
 inline const std::string& folder() {
   static const std::string path = [] {
     std::string name =

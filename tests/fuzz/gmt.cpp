@@ -1,4 +1,5 @@
-// A compact trace. Its size and checksum are made right, or no change would come beyond them.
+// A compact trace. Its size and checksum are corrected first, because readers would refuse any change
+// otherwise.
 #include "trace/format.hpp"
 #include "walk_trace.hpp"
 

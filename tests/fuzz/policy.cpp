@@ -1,4 +1,4 @@
-// The text of a policy, its canonical form, which names the same policy, and applications with settings.
+// The text of a policy. Its canonical form must name the same policy. Also applications with settings.
 #include "policy/policy.hpp"
 
 #include "fuzz.hpp"

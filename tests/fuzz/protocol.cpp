@@ -1,6 +1,6 @@
-// A client of the protocol by which CUDA programs speak to gpumux (src/program/protocol.hpp): it begins as
-// the run-time library does, with modules, memory, streams and events, and then makes calls of its own, of
-// which each word is one byte of the input: a small number, a great one, or an address that there is. The
+// A client of the protocol by which CUDA programs speak to gpumux (src/program/protocol.hpp). It begins as
+// the run-time library does, with modules, memory, streams and events. Then it makes calls of its own, in
+// which each word depends on one byte of the input: a small number, a large number, or a valid address. The
 // calls are served without a timing model.
 #include <sys/socket.h>
 

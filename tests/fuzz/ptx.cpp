@@ -1,4 +1,4 @@
-// PTX: parsed, by function and as a whole, and every kernel compiled.
+// PTX text, which is parsed by function and as a whole. Every kernel is compiled.
 #include "ptx/compile.hpp"
 #include "ptx/parse.hpp"
 

@@ -1,4 +1,4 @@
-// TOML: the same text as a machine, a workload, a sweep, a paper's claims and an experiment.
+// TOML text, which is read as a machine, a workload, a sweep, a paper's claims and an experiment.
 #include "arch/config_file.hpp"
 #include "experiment/workload_file.hpp"
 #include "reproduce/claims.hpp"

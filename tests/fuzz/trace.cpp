@@ -1,5 +1,5 @@
-// A kernel's file in a trace folder as Accel-Sim's tracer writes it, or, with a zero byte in it, as a
-// .tracez.
+// A kernel's file in a trace folder, as Accel-Sim's tracer writes it. Input with a zero byte is read as a
+// .tracez file instead.
 #include "trace/application.hpp"
 #include "walk_trace.hpp"
 

@@ -1,4 +1,4 @@
-// Reads all that a machine would of a trace, within bounds.
+// Reads everything of a trace that a machine would read, within bounds.
 #pragma once
 
 #include "fuzz.hpp"

@@ -1,5 +1,5 @@
-// Blocks that are stopped, moved and dropped at random: programs' results are right, nothing is lost, and
-// each run is the same however it is simulated.
+// Blocks that are stopped, moved and dropped at random times. Programs' results are right, nothing is lost,
+// and a run is the same with any number of threads and any windows.
 #include <gtest/gtest.h>
 
 #include "arch/config_file.hpp"

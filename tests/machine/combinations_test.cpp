@@ -1,5 +1,5 @@
-// Random combinations of machines, applications, policies and levels: each runs with the machine's own checks
-// and gives the same bytes for any number of threads, or is refused with one line.
+// Random combinations of machines, applications, policies and levels. Each combination passes the machine's
+// own checks and gives the same bytes for any number of threads, or it is refused with one line.
 #include <gtest/gtest.h>
 
 #include <algorithm>

@@ -1,5 +1,5 @@
-// Grids whose blocks wait for each other: placed as a whole under whatever shares the machine, or refused at
-// once; and runs whose blocks wait for what will never come, which end soon.
+// Grids whose blocks wait for each other: under every policy they are placed as a whole, or refused
+// immediately. And runs whose blocks wait for an event that never happens, which end soon.
 #include <gtest/gtest.h>
 
 #include <algorithm>

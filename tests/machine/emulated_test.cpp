@@ -1,4 +1,4 @@
-// What the emulator tells the machine of constant memory and barriers, seen in whole runs.
+// Constant memory and barriers in the emulator's records, observed in whole runs.
 #include <gtest/gtest.h>
 
 #include "arch/config_file.hpp"

@@ -1,7 +1,7 @@
 // Whole-machine golden statistics: exact counters of small pairs under every policy, block scheduler, memory
-// scheme and warp scheduler there is, so that a new one is enrolled by itself. A difference means that the
-// model, the back end or an application's code changed. When that is meant, make the file anew and say in the
-// commit why the figures moved:
+// scheme and warp scheduler. New ones are enrolled automatically. A difference means that the model, the back
+// end or an application's code changed. If the change is intended, write the file again and give the reason
+// in the commit:
 //   GPUMUX_GOLDEN=write build/release/bin/test_machine --gtest_filter=Golden.*
 #include <gtest/gtest.h>
 

@@ -1,5 +1,5 @@
-// The kernel and block schedulers of the whole machine: slots and their reuse, limits on kernels, the order
-// and rate of dispatch, knobs that put SMs to sleep, and work that can never move.
+// The kernel and block schedulers of the whole machine: slots and their reuse, limits on kernels, order and
+// rate of dispatch, knobs that put SMs to sleep, and work that can never proceed.
 #include "machine/gpu.hpp"
 
 #include <gtest/gtest.h>

@@ -1,4 +1,5 @@
-// Every key of a machine file acts: changing it alone changes what a run that exercises its mechanism counts.
+// Every key of a machine file has an effect: if it alone changes, the counters change of a run that uses its
+// mechanism.
 #include <gtest/gtest.h>
 
 #include <algorithm>

@@ -1,5 +1,5 @@
-// What shares the machine is called at the moments that it needs and at no others; who watches changes
-// nothing.
+// Mechanisms that share the machine are called at the moments that they ask for and at no others. Observers
+// change nothing.
 #include <gtest/gtest.h>
 
 #include <optional>

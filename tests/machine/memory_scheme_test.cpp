@@ -1,4 +1,5 @@
-// Memory schemes on the whole machine: limits hold, everybody goes on, and nothing depends on threads.
+// Memory schemes on the whole machine: limits hold, every application makes progress, and results do not
+// depend on the number of threads.
 #include <gtest/gtest.h>
 
 #include <algorithm>

@@ -1,4 +1,4 @@
-// Machines whose network is a mesh, with CPU cores on it or without.
+// Machines whose network is a mesh, with and without CPU cores.
 #include <gtest/gtest.h>
 
 #include <algorithm>

@@ -1,4 +1,4 @@
-// Interval series: exact to the cycle, whole, and without a trace in the run.
+// Interval series: exact to the cycle, complete, and without an effect on the run.
 #include <gtest/gtest.h>
 
 #include <nlohmann/json.hpp>

@@ -1,4 +1,4 @@
-// Every policy and level of the program, with settings under which it decides something in a short run.
+// All policies and levels of the program, with settings with which they make decisions in a short run.
 #pragma once
 
 #include <algorithm>
@@ -16,7 +16,7 @@
 
 namespace gpumux::test {
 
-/// Of the program, not of tests.
+/// True for mechanisms of the program, false for mechanisms that tests define.
 inline bool is_ours(const std::string& file) { return !file.ends_with("_test.cpp"); }
 
 inline std::string short_run(const policy::PolicyInfo& info) {
@@ -40,7 +40,7 @@ inline std::vector<std::string> short_policies() {
   return all;
 }
 
-/// Levels of each kind, as they stand behind a policy: "blocks=...".
+/// All block schedulers, in the form of a setting behind a policy: "blocks=...".
 inline std::vector<std::string> short_block_schedulers() {
   std::vector<std::string> all;
   for (const policy::BlockSchedulerInfo& info : policy::block_schedulers())

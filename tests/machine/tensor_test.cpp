@@ -1,4 +1,4 @@
-// Matrix products on whole machines: their results, and that their speed follows from the tensor units.
+// Matrix products on whole machines: right results, and a speed that follows from the tensor units.
 #include <gtest/gtest.h>
 
 #include <algorithm>

@@ -1,4 +1,5 @@
-// Timelines: every block and kernel once, where and when it ran, in a trace that viewers read.
+// Timelines: each block and each kernel occurs once, with its place and times, in a format that trace viewers
+// read.
 #include <gtest/gtest.h>
 
 #include <cmath>

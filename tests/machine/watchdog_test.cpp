@@ -1,4 +1,4 @@
-// Runs in which nothing can move end with a report of who waits for what.
+// Runs in which nothing can proceed end with a report that names each waiter and its reason.
 #include <gtest/gtest.h>
 
 #include "arch/config_file.hpp"

@@ -1,4 +1,4 @@
-// dram.address_map: where lines go by the letters of a map, by hand, and that nothing meets.
+// dram.address_map: the places of lines under a map, worked out by hand, and that no two lines share a place.
 #include <gtest/gtest.h>
 
 #include <map>

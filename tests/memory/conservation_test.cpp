@@ -1,5 +1,5 @@
-// Properties of whole partitions under random traffic: every request is answered once, credits come back,
-// and neither the window's length nor skipping shows in any result.
+// Properties of whole partitions under random traffic: every request is answered once, credits return, and
+// results depend neither on the length of windows nor on skipping.
 #include <gtest/gtest.h>
 
 #include <algorithm>

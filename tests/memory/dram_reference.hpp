@@ -1,5 +1,5 @@
-// The rules of dram::Channel once more, stepped clock by clock with no thought for speed: every clock looks
-// at every request. Compared command by command in dram_property_test.cpp.
+// A second model with the rules of dram::Channel, which examines every request in every clock.
+// dram_property_test.cpp compares the commands of both models.
 #pragma once
 
 #include <bit>
@@ -21,7 +21,7 @@ class ReferenceChannel {
         map_(config),
         banks_(config.banks),
         column_in_group_(config.bank_groups, 0) {
-    // Bus time in parts of a clock.
+    // Bus time is counted in parts of a clock, so that a burst is a whole number of parts.
     parts_ = static_cast<Tick>(config.bus_bytes * config.transfers_per_clock * 1000);
     burst_parts_ = static_cast<Tick>(config.burst_bytes) * 1000;
     const Tick divisor = std::gcd(parts_, burst_parts_);
@@ -33,14 +33,15 @@ class ReferenceChannel {
   [[nodiscard]] std::uint32_t places() const {
     std::uint32_t sum = 0;
     for (const Entry& e : queue_) {
-      // A sector's place is free once all its bytes are on their way; a write is one request to the end.
+      // A sector's place is free when all bytes of the sector are on their way. A write keeps one place to
+      // its end.
       std::uint32_t sectors = 0;
       for (std::uint32_t left = 0; left < e.bursts; ++left) sectors |= e.touched[e.touched.size() - 1 - left];
       sum += reads_by_sector_ && !e.write ? static_cast<std::uint32_t>(std::popcount(sectors)) : 1;
     }
     return sum;
   }
-  /// `now`: the clock from which it can be served.
+  /// Adds a request to the queue. `now`: the clock from which the request can be served.
   void push(const dram::Request& request, Tick now = 0) {
     const auto place = map_.locate(request.local_line);
     std::vector<std::uint32_t> touched;  // sectors, by burst
@@ -56,8 +57,8 @@ class ReferenceChannel {
     update_mode();
   }
 
-  /// One clock. Completed reads are appended to `completions`; `returned`: clocks at which places of the
-  /// return queue become free, one per completed read, filled by the caller after the step.
+  /// Simulates one clock. Appends completed reads to `completions`. The caller then appends to `returned`,
+  /// for each completed read, the clock at which its place in the return queue becomes free.
   void step(Tick now, std::vector<dram::Command>& trace,
             std::vector<dram::Channel::Completion>& completions) {
     std::erase_if(returned, [&](Tick t) { return t <= now ? (--returns_, true) : false; });
@@ -87,7 +88,7 @@ class ReferenceChannel {
     update_mode();
   }
   std::vector<Tick> returned;
-  std::array<std::uint64_t, kMaxApps> waited{};  // clocks, by application
+  std::array<std::uint64_t, kMaxApps> waited{};  // clocks that requests waited, by application
 
  private:
   struct Entry {
@@ -121,14 +122,15 @@ class ReferenceChannel {
       draining_ = writes > 0 && (writes > c_.write_low_watermark || reads == 0);
     }
   }
-  /// The bank's read whose first burst has moved, which comes before all its others.
+  /// The bank's read whose first burst has been transferred. Its other bursts come before all other reads.
   [[nodiscard]] std::optional<std::size_t> begun(std::uint32_t bank) const {
     for (std::size_t i = 0; i < queue_.size(); ++i) {
       if (queue_[i].bank == bank && queue_[i].started && eligible(queue_[i])) return i;
     }
     return std::nullopt;
   }
-  /// The bank's offer: its oldest request for the open row (frfcfs), or its oldest if that is for it (fcfs).
+  /// The bank's next request: the oldest request to the open row (frfcfs), or the oldest request if it is to
+  /// the open row (fcfs).
   [[nodiscard]] std::optional<std::size_t> offer(std::uint32_t bank) const {
     if (const auto i = begun(bank)) {
       return banks_[bank].open && banks_[bank].row == queue_[*i].row ? i : std::nullopt;
@@ -145,7 +147,7 @@ class ReferenceChannel {
     if (now < bank.column || now < column_in_group_[e.group] || now < column_) return false;
     if (e.write ? now < write_after_read_ : now < read_after_write_) return false;
     const Tick data = (now + Tick{e.write ? c_.WL : c_.CL}) * parts_;
-    if (bus_ >= data + parts_) return false;  // the data would wait a clock or more
+    if (bus_ >= data + parts_) return false;  // the data would wait at least one clock
     if (!e.write && !e.started && returns_ >= c_.return_queue) return false;
     return true;
   }

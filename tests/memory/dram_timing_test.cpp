@@ -1,4 +1,4 @@
-// Timing diagrams worked out by hand, in command clocks.
+// Timing diagrams of the DRAM channel, worked out by hand, in command clocks.
 #include <gtest/gtest.h>
 
 #include <algorithm>

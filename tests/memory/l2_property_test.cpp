@@ -1,5 +1,5 @@
-// The event-driven partition against the cycle-by-cycle reference, on random machines and traffic, whatever
-// the windows in which it is run.
+// The event-driven partition against the cycle-by-cycle reference, on random machines and traffic, with
+// windows of any length.
 #include <gtest/gtest.h>
 
 #include <algorithm>

@@ -1,6 +1,5 @@
-// The rules of an L2 partition once more (l2::Slice states them), stepped cycle by cycle with no thought for
-// speed: every cycle looks at everything that could move. Compared with l2::Partition in
-// l2_property_test.cpp.
+// A second model with the rules of an L2 partition (stated at l2::Slice), which examines in every cycle
+// everything that could move. l2_property_test.cpp compares it with l2::Partition.
 #pragma once
 
 #include <algorithm>
@@ -21,7 +20,7 @@
 
 namespace gpumux::test {
 
-/// What the rules tell apart, counted to see that tests meet all of it.
+/// Cases that the rules distinguish. The events are counted to see that the tests cover all of them.
 enum class Event : std::uint8_t {
   Hit,
   HitOfAReservedLine,
@@ -78,7 +77,7 @@ class ReferencePartition {
   using Kind = arch::RequestKind;
   /// A request given to DRAM.
   struct Sent {
-    dram::Tick tick;  // from which it can be served
+    dram::Tick tick;  // from which the request can be served
     std::uint32_t slice;
     dram::Request request;
   };
@@ -97,8 +96,8 @@ class ReferencePartition {
     for (std::uint32_t i = 0; i < slices_.size(); ++i) slices_[i].index = i;
   }
 
-  /// Core cycle `now`, the one after the last: first what arrives at its begin, in order of SMs and of each
-  /// SM's sending, then returned reply credits (also when they are none: `credited`), then DRAM, then the
+  /// Simulates core cycle `now`, one cycle after the previous call. Order: requests that arrive at its start
+  /// (by SM, then by time of sending), returned reply credits (`credited`: some return, possibly 0), DRAM,
   /// slices.
   void step(Cycle now, const std::vector<MemRequest>& arrivals, bool credited, std::uint32_t flits) {
     for (const MemRequest& request : arrivals) {
@@ -110,7 +109,7 @@ class ReferencePartition {
       ++inside_;
     }
     if (credited) {
-      // A slice at a time; the first to be served is another one each time.
+      // Slices are served one after the other; each time, another slice is the first.
       reply_credits_ += flits;
       std::uint32_t waiting = 0;
       for (std::uint32_t n = 0; n < slices_.size(); ++n) {
@@ -127,7 +126,7 @@ class ReferencePartition {
     }
     for (; dram_.to_core(dram_tick_) <= now; ++dram_tick_) step_channel();
     for (; l2_.to_core(l2_tick_) <= now; ++l2_tick_) {
-      // The slice after the one that has sent to DRAM last goes first.
+      // The first slice is the one behind the slice that sent to DRAM last.
       const std::uint32_t first = last_to_dram_ + 1;
       for (std::uint32_t n = 0; n < slices_.size(); ++n) {
         step_slice(slices_[(first + n) % slices_.size()], l2_tick_, now);
@@ -142,7 +141,7 @@ class ReferencePartition {
     counters_.network_full_cycles += network_full ? 1 : 0;
   }
 
-  /// A line that a host copy leaves here, as l2::Partition::preload_line.
+  /// Stores a line that a host copy leaves in the cache, as l2::Partition::preload_line() does.
   void preload(std::uint64_t line) {
     Slice& slice = slices_[map_.locate(line).slice];
     auto& set = set_of(slice, line);
@@ -174,7 +173,7 @@ class ReferencePartition {
                     s.unsent.empty();
            });
   }
-  /// Requests that have arrived and whose replies have not been sent.
+  /// Number of requests that have arrived and whose replies have not been sent.
   [[nodiscard]] std::size_t inside() const { return inside_; }
   [[nodiscard]] arch::PartitionCounters counters() const {
     arch::PartitionCounters sum = counters_;
@@ -196,14 +195,14 @@ class ReferencePartition {
     of.dram_wait_clocks = channel_.waited[app];
     return of;
   }
-  /// Lines of `victim` that made place for lines of `culprit`.
+  /// Number of lines of `victim` that were evicted for lines of `culprit`.
   [[nodiscard]] std::uint64_t evictions(AppId victim, AppId culprit) const { return pairs_[victim][culprit]; }
   [[nodiscard]] static AppId app_of(std::uint64_t line) {
     return static_cast<AppId>((line >> kAppLineShift) - 1);
   }
 
   std::vector<arch::MemReply> replies;
-  std::vector<arch::Credit> credits;  // for requests
+  std::vector<arch::Credit> credits;  // for the request network
   std::vector<Sent> sent;
   EventCounts events{};
 
@@ -211,27 +210,27 @@ class ReferencePartition {
   static constexpr std::uint8_t kWhole = 0xf;
   struct Place {  // of a request before the tags
     MemRequest request;
-    std::uint64_t time;  // core cycle: it is there from; in the input, L2 cycle: the tags may be read from
+    std::uint64_t time;  // core cycle of arrival; in the input, L2 cycle of the earliest tag access
   };
   struct Line {
     std::uint64_t line;
-    AppId app;                  // that brought it
+    AppId app;                  // application that brought the line
     std::uint8_t valid, dirty;  // sectors
-    std::uint64_t used;         // the higher, the later
+    std::uint64_t used;         // number of the last use
   };
-  struct Victim {  // evicted by a fill: its dirty sectors
+  struct Victim {  // the dirty sectors of a line that a fill evicted
     std::uint64_t line;
     AppId app;
     std::uint8_t dirty;
   };
-  struct Fetch {  // of a line: one MSHR
+  struct Fetch {  // the fetch of a line: one MSHR
     std::uint64_t line;
     AppId app;
     std::uint8_t pending = 0;  // sectors on their way
-    std::uint8_t written = 0;  // those of them that are dirty once they are here
-    std::uint32_t merged = 0;  // requests, the first included
+    std::uint8_t written = 0;  // those of the pending sectors that a write makes dirty
+    std::uint32_t merged = 0;  // requests, with the first
     std::deque<MemRequest> waiters;
-    std::uint32_t unanswered = 0;  // waiters, and requests in `ready`
+    std::uint32_t unanswered = 0;  // waiters, plus requests in `ready`
     std::deque<Victim> victims;
   };
   struct Fill {
@@ -265,23 +264,24 @@ class ReferencePartition {
     std::deque<Miss> misses;
     std::deque<Fill> fills;
     std::deque<Ready> ready;
-    std::deque<std::uint32_t> victims;  // fetches with one to write back, oldest first
+    std::deque<std::uint32_t> victims;  // fetches with a victim to write back, oldest first
     std::vector<Atomic> atomics;
-    std::uint64_t atomics_busy = 0;  // in order of acceptance
+    std::uint64_t atomics_busy = 0;  // atomics run in the order of acceptance
     std::vector<Cycle> output;       // core cycles at which places that wait for the port become free
-    std::deque<Unsent> unsent;       // in the output queue too, without credits
+    std::deque<Unsent> unsent;       // replies without credits, which are in the output queue, too
     std::uint64_t ejection_free = 0, injection_free = 0;  // NoC cycles
     std::uint64_t tags_free = 0, fill_port_free = 0;      // L2 cycles
-    Stall stall = Stall::None;                            // of the head
-    bool miss_waits = false;    // for a place in the DRAM queue, since its last L2 cycle
-    bool output_waits = false;  // a reply, for a place in the output queue, likewise
-    bool freed = false;         // a fill, an MSHR or a place of the miss queue since the head was stalled
+    Stall stall = Stall::None;                            // of the head of the input
+    bool miss_waits = false;    // at its last L2 cycle, a miss waited for a place in the DRAM queue
+    bool output_waits = false;  // at its last L2 cycle, a reply waited for a place in the output queue
+    bool freed = false;         // a fill, an MSHR or a miss-queue place was freed since the head stalled
   };
 
   // --- network to tags ----------------------------------------------------------------------------
 
-  /// The last flit is through the port at the core cycle returned. One flit per NoC cycle; the packet's other
-  /// flits have come just before the last, or, when it had to wait for room, with it.
+  /// Passes a packet through the ejection port, one flit per NoC cycle. Returns the core cycle in which the
+  /// last flit is through. The other flits arrived just before the last flit or, if the packet had to wait
+  /// for room, with it.
   Cycle eject(Slice& s, const MemRequest& request, Cycle now) {
     std::uint64_t last = std::max(network_.clock.tick_at(request.time), s.ejection_free + request.flits - 1);
     if (now > request.time) last = std::max(last, network_.clock.tick_at(now));
@@ -291,8 +291,9 @@ class ReferencePartition {
     ++counters_.requests;
     return through;
   }
-  /// The pipeline's stages and the input queue are one row of places; behind them is the output buffer of the
-  /// ejection port. Places are given in order, when a request has arrived: the port is booked ahead.
+  /// Admits requests to the input and to the output buffer of the ejection port behind it. The stages of the
+  /// pipeline and the input queue count as one queue. Places are given in the order of arrival; the port is
+  /// booked ahead.
   void let_in(Slice& s, Cycle now) {
     const auto room = [&] { return s.input.size() < std::size_t{c_.latency} + c_.input_queue; };
     const auto enter = [&](const MemRequest& request, Cycle through) {
@@ -325,7 +326,7 @@ class ReferencePartition {
     for (; !s.victims.empty() && miss_room(s, 1); s.victims.pop_front()) queue_victim(s, s.victims.front());
     if (!s.victims.empty()) count(Event::VictimWaits);
 
-    // A stalled head looks again when something of the kind that it lacks is freed, or after a fill.
+    // A stalled head tries again when a resource of the missing kind is freed, or after a fill.
     const bool sleeps = s.stall == Stall::Reservation
                             ? !s.freed
                             : s.stall == Stall::Output && !filled && output_full(s, tick);
@@ -356,14 +357,14 @@ class ReferencePartition {
     Miss miss = s.misses.front();
     s.misses.pop_front();
     miss.request.local_line = map_.local_line(miss.line);
-    // DRAM sees it from the next core cycle on.
+    // DRAM sees the request from the next core cycle on.
     sent.push_back({static_cast<dram::Tick>(dram_.tick_at(now + 1)), s.index, miss.request});
     channel_.push(miss.request, sent.back().tick);
     last_to_dram_ = s.index;
     s.freed = true;
   }
 
-  /// The head of the input at the tags.
+  /// The tag access of the request at the head of the input.
   Stall access(Slice& s, const MemRequest& request, std::uint64_t tick) {
     if (request.kind == Kind::Write) return access_write(s, request, tick);
     auto& set = set_of(s, request.line);
@@ -407,7 +408,7 @@ class ReferencePartition {
     return Stall::None;
   }
 
-  /// A write never waits for data.
+  /// The tag access of a write. A write never waits for data.
   Stall access_write(Slice& s, const MemRequest& request, std::uint64_t tick) {
     if (request.wants_reply && output_full(s, tick)) return Stall::Output;
     auto& set = set_of(s, request.line);
@@ -451,8 +452,8 @@ class ReferencePartition {
 
   // --- misses -------------------------------------------------------------------------------------
 
-  /// Sees that the `missing` sectors of the request's line are on their way: true, unless a line, an MSHR or
-  /// a place of the miss queue is lacking.
+  /// Requests the `missing` sectors of the request's line that are not on their way yet. Returns false if a
+  /// line, an MSHR or a place in the miss queue is missing.
   bool see_to(Slice& s, const MemRequest& request, std::uint8_t missing) {
     Fetch* fetch = find_fetch(s, request.line);
     const auto wanted = static_cast<std::uint8_t>(missing & (fetch == nullptr ? kWhole : ~fetch->pending));
@@ -465,7 +466,7 @@ class ReferencePartition {
     if (fetch == nullptr) {
       auto& set = set_of(s, request.line);
       const bool allocates = c_.allocate == arch::Allocate::OnMiss && find(set, request.line) == nullptr;
-      // The miss goes to the queue together with the victim.
+      // The miss enters the queue together with the dirty victim.
       if (allocates && !can_allocate(s, set, 1)) return false;
       if (s.fetches.size() == c_.mshr_entries) {
         count(Event::NoMshr);
@@ -485,7 +486,8 @@ class ReferencePartition {
     miss.kernel = request.kernel;
     return true;
   }
-  /// A place of the set is free or can be made free, and the miss queue takes what that evicts and `others`.
+  /// True if the set has a free place or can evict a line, and the miss queue has room for the eviction's
+  /// write-back and for `others` more entries.
   bool can_allocate(Slice& s, std::vector<Line>& set, std::uint32_t others) {
     if (set.size() < c_.ways) return true;
     const Line* victim = victim_of(s, set);
@@ -517,7 +519,8 @@ class ReferencePartition {
     request.write = true;
     request.app = victim.app;
   }
-  /// An empty miss queue takes a miss and its victim whatever its size.
+  /// True if the miss queue has room for `entries` entries. An empty queue takes a miss and its victim,
+  /// whatever its size.
   [[nodiscard]] bool miss_room(const Slice& s, std::uint32_t entries) const {
     return s.misses.empty() || s.misses.size() + entries <= c_.miss_queue;
   }
@@ -535,7 +538,7 @@ class ReferencePartition {
       }
       const bool read = command.kind == dram::CommandKind::Read;
       if (!read && command.kind != dram::CommandKind::Write) continue;
-      arch::MemoryCounters& counters = of_app_[app_of(command.row)];  // as the row has the application
+      arch::MemoryCounters& counters = of_app_[app_of(command.row)];  // the row belongs to one application
       ++(read ? counters.dram_reads : counters.dram_writes);
       if (!fresh_[command.bank]) ++counters.dram_row_hits;
       fresh_[command.bank] = false;
@@ -545,8 +548,8 @@ class ReferencePartition {
         return other.fetches.count(completion.token) != 0;
       });
       const Cycle at = dram_.to_core(static_cast<std::uint64_t>(completion.end)) + dram_config_.fixed_latency;
-      // When the data is at the L2 it waits for the fill port; its place of the return queue is free when it
-      // enters.
+      // At the L2, the data waits for the fill port. Its place in the return queue is free when the data
+      // enters the port.
       const std::uint64_t start = std::max(l2_.tick_at(at), s.fill_port_free);
       if (start > l2_.tick_at(at)) count(Event::FillPortBusy);
       s.fill_port_free = start + beats(bytes_of(completion.sectors));
@@ -559,7 +562,7 @@ class ReferencePartition {
     Fetch& fetch = s.fetches.at(fill.fetch);
     auto& set = set_of(s, fetch.line);
     Line* line = find(set, fetch.line);
-    if (line == nullptr) {  // on-fill allocation
+    if (line == nullptr) {  // allocation on fill
       if (set.size() == c_.ways) {
         const Line* victim = victim_of(s, set);
         if (victim->dirty != 0) {
@@ -583,7 +586,7 @@ class ReferencePartition {
         fetch.waiters.push_back(request);
         continue;
       }
-      // Dirty from now on, for the line may be evicted before the operation has its turn.
+      // The line is dirty from now on, because it can be evicted before the atomic operation is executed.
       if (request.kind == Kind::Atomic) line->dirty |= whole(request.sectors);
       s.ready.push_back({request, fill.fetch});
     }
@@ -624,7 +627,7 @@ class ReferencePartition {
     if (start > tick) count(Event::AtomicWaits);
     counters_.atomics += request.operations;
     const std::uint64_t rounds = request.rounds != 0 ? request.rounds : request.operations;
-    if (c_.atomics_per_cycle != 0) {  // the slice is busy until it has begun all rounds of those before
+    if (c_.atomics_per_cycle != 0) {  // the slice first starts all rounds of earlier operations
       start = std::max(start, s.atomics_busy);
       s.atomics_busy = start;
       for (std::uint64_t begun = 0; begun < rounds; begun += c_.atomics_per_cycle) ++s.atomics_busy;
@@ -650,8 +653,8 @@ class ReferencePartition {
         std::count_if(s.output.begin(), s.output.end(), [&](Cycle free) { return free > now; }));
     return waiting + s.unsent.size() + s.atomics.size() >= c_.output_queue;
   }
-  /// The reply takes its place of the output queue now, and the port in that order; it is whole in L2 cycle
-  /// `tick`.
+  /// Sends a reply that is complete in L2 cycle `tick`. The reply takes a place in the output queue now;
+  /// replies use the port in the order of their places.
   void reply(Slice& s, const MemRequest& request, std::uint64_t tick) {
     arch::MemReply answer;
     answer.tag = request.tag;
@@ -692,7 +695,7 @@ class ReferencePartition {
     const auto found = std::find_if(set.begin(), set.end(), [&](const Line& l) { return l.line == line; });
     return found == set.end() ? nullptr : &*found;
   }
-  /// The one with sectors on their way: one that has all of them takes no more requests.
+  /// The line's fetch with sectors on their way. A fetch with all its sectors accepts no more requests.
   static Fetch* find_fetch(Slice& s, std::uint64_t line) {
     for (auto& [number, fetch] : s.fetches) {
       if (fetch.line == line && fetch.pending != 0) return &fetch;
@@ -705,7 +708,8 @@ class ReferencePartition {
     }
     return 0;
   }
-  /// A line that was allocated at the miss is no victim until all that was fetched has come.
+  /// True if the line is allocated and waits for data, so that it cannot be a victim (allocation on miss
+  /// only).
   bool reserved(Slice& s, const Line& line) const {
     return c_.allocate == arch::Allocate::OnMiss && find_fetch(s, line.line) != nullptr;
   }
@@ -716,7 +720,7 @@ class ReferencePartition {
     }
     return victim;
   }
-  /// A cache without sectors knows whole lines alone.
+  /// The sectors that an access needs. A cache without sectors accesses whole lines.
   [[nodiscard]] std::uint8_t whole(std::uint8_t sectors) const { return c_.sectored ? sectors : kWhole; }
   [[nodiscard]] std::uint32_t units(std::uint8_t sectors) const {
     return c_.sectored ? static_cast<std::uint32_t>(std::popcount(sectors)) : 1;
@@ -735,7 +739,7 @@ class ReferencePartition {
   noc::Ticks l2_, dram_;
   arch::DramConfig dram_config_;
   ReferenceChannel channel_;
-  std::map<std::uint32_t, bool> fresh_;  // banks without a column command since their activation
+  std::map<std::uint32_t, bool> fresh_;  // true for banks without a column command since their activation
   std::vector<Slice> slices_;
   std::uint64_t l2_tick_ = 0, dram_tick_ = 0;
   std::uint32_t reply_credits_;
@@ -744,9 +748,9 @@ class ReferencePartition {
   std::uint32_t fetch_number_ = 0;
   std::uint64_t uses_ = 0;
   std::size_t inside_ = 0;
-  arch::PartitionCounters counters_;  // those of no application
+  arch::PartitionCounters counters_;  // counters that belong to no application
   std::array<arch::MemoryCounters, kMaxApps> of_app_{};
-  std::array<std::array<std::uint64_t, kMaxApps>, kMaxApps> pairs_{};  // by victim and culprit
+  std::array<std::array<std::uint64_t, kMaxApps>, kMaxApps> pairs_{};  // evictions by victim and culprit
 };
 
 }  // namespace gpumux::test

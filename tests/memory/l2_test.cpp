@@ -1,6 +1,6 @@
-// A partition's timing and cache behaviour, request by request. All clocks are alike, so that times can be
-// counted by hand: a one-flit request sent at t is at the ejection port at t + 8 and its tags are read at
-// t + 8 + 19; a one-flit reply takes 8 cycles back.
+// Timing and cache behaviour of a partition, request by request. All clocks are equal, so that times can be
+// counted by hand. A one-flit request sent at t is at the ejection port at t + 8, and its tags are read at t
+// + 8 + 19. A one-flit reply takes 8 cycles.
 #include <gtest/gtest.h>
 
 #include <map>

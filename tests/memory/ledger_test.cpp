@@ -1,5 +1,5 @@
-// The ledger of interference at a partition: known waits, one culprit each. Clocks and times as in
-// l2_test.cpp.
+// The ledger of interference at a partition: known waits, each with one culprit. Clocks and times are those
+// of l2_test.cpp.
 #include <gtest/gtest.h>
 
 #include <algorithm>

@@ -1,5 +1,5 @@
-// Partitions with synthetic SMs around them: senders that keep to their credits and ports, and note each
-// reply.
+// Partitions with synthetic SMs around them. The SMs send requests within their credits and port rates, and
+// record each reply.
 #pragma once
 
 #include <algorithm>
@@ -18,7 +18,7 @@
 
 namespace gpumux::test {
 
-/// A small machine with all clocks alike, so that expected times can be counted by hand.
+/// A small machine whose clocks are all equal, so that expected times can be counted by hand.
 inline arch::MachineConfig plain_config() {
   arch::MachineConfig config;
   config.sms = 2;
@@ -31,7 +31,7 @@ inline arch::MachineConfig plain_config() {
   return config;
 }
 
-/// dai18 Table 1: 16 channels of 12 B per command clock.
+/// The memory of dai18 Table 1: 16 channels of 12 B per command clock.
 inline arch::MachineConfig dai18_config() {
   arch::MachineConfig config;
   config.sms = 16;
@@ -47,7 +47,7 @@ inline arch::MachineConfig dai18_config() {
   return config;
 }
 
-/// Accel-Sim's QV100: 32 HBM2 channels with two sectored slices each.
+/// The memory of Accel-Sim's QV100: 32 HBM2 channels with two sectored slices each.
 inline arch::MachineConfig v100_config() {
   arch::MachineConfig config;
   config.sms = 80;
@@ -86,8 +86,9 @@ struct Seen {
   arch::MemReply reply;
 };
 
-/// `generate(sm, number)` gives the SM's next request, or nothing when it has none left; line, kind, sectors,
-/// data_bytes, operations, wants_reply, app, kernel are taken from it.
+/// Sends the requests of `generate` and collects the replies. `generate(sm, number)` returns an SM's next
+/// request, or nothing if the SM has no more requests. It sets line, kind, sectors, data_bytes, operations,
+/// wants_reply, app and kernel.
 class Rig {
  public:
   using Generate = std::function<std::optional<arch::MemRequest>(SmId sm, std::uint32_t number)>;
@@ -106,9 +107,9 @@ class Rig {
     for (SmId i = 0; i < config.sms; ++i) advance_generator(i);
   }
 
-  bool skip = true;                     // leave partitions asleep until the cycle that they named
-  Cycle reply_delay = 0;                // cycles that an SM takes before it gives a reply's credits back
-  std::uint32_t max_outstanding = ~0U;  // requests with a reply that one SM may have out
+  bool skip = true;                     // skip a partition until the cycle that it named
+  Cycle reply_delay = 0;                // cycles until an SM returns the credits of a reply
+  std::uint32_t max_outstanding = ~0U;  // most requests per SM that wait for a reply
 
   void run(Cycle cycles) {
     for (const Cycle end = now_ + cycles; now_ < end;) {
@@ -121,7 +122,7 @@ class Rig {
       now_ = to;
     }
   }
-  /// True when all is sent and answered within the limit.
+  /// Runs until all requests are sent and answered. Returns false if that takes longer than `limit` cycles.
   bool run_until_done(Cycle limit) {
     while (now_ < limit) {
       run(window_);
@@ -160,7 +161,7 @@ class Rig {
   const noc::Network& network() const { return network_; }
   const noc::PartitionMap& map() const { return map_; }
   l2::Partition& partition(std::size_t i) { return *partitions_[i]; }
-  std::vector<Seen> replies;  // by (time, SM)
+  std::vector<Seen> replies;  // in order of time, then SM
   std::uint64_t sent = 0;
   std::uint64_t expected = 0;  // requests sent that want a reply
 

@@ -1,4 +1,5 @@
-// A partition that is simulated as far ahead as it can be answers as one that goes window by window.
+// A partition that is simulated as far ahead as possible gives the same replies as a partition that is
+// simulated window by window.
 #include <gtest/gtest.h>
 
 #include <algorithm>

@@ -1,5 +1,6 @@
-// SMs, networks and memory partitions of a preset, without the kernel scheduler: streams by hand go in, exact
-// times come out. Every run ends with an audit: whatever the parts lent each other must be home again.
+// SMs, networks and memory partitions of a preset, without the kernel scheduler. Tests put streams made by
+// hand in and get exact times out. Every run ends with an audit: no part may still hold anything of another
+// part.
 #pragma once
 
 #include <cmath>
@@ -24,7 +25,7 @@ class Assembly {
     ended_.resize(sms);
   }
 
-  /// One block of one kernel on one SM, one warp per code.
+  /// Launches one block of one kernel on one SM, with one warp per code.
   void launch(const Program& program, std::vector<WarpCode> code, std::uint32_t sm = 0) {
     programs_.push_back(std::make_unique<Program>(program));
     sm::KernelContext context;
@@ -34,7 +35,7 @@ class Assembly {
     sms_[sm]->bind_kernel(0, context);
     sms_[sm]->launch_block(0, 0, std::make_unique<HandMadeBlock>(std::move(code), 64), now_);
   }
-  /// Runs until all is done and every credit is home; then audits.
+  /// Runs until all work has ended and all credits have returned, then audits.
   void finish(Cycle limit = 200'000'000) {
     while (busy()) {
       window();
@@ -50,7 +51,8 @@ class Assembly {
     while (now_ < cycle) window();
   }
 
-  /// End of the block of an SM: its last instruction's issue, or its last data's return.
+  /// Cycle in which the block of an SM ended: the issue of its last instruction, or the return of its last
+  /// data.
   [[nodiscard]] Cycle end(std::uint32_t sm = 0) const { return ended_[sm]; }
   [[nodiscard]] const arch::KernelCounters& sm_counters(std::uint32_t sm = 0) const {
     return sms_[sm]->counters(0);
@@ -84,7 +86,7 @@ class Assembly {
     for (const auto& partition : partitions_) text += partition->describe_waits();
     return text;
   }
-  /// One window as long as the network's latency, and the exchange of what was sent, as in machine::Gpu.
+  /// Runs one window, as long as the network's latency, and exchanges the messages, as in machine::Gpu.
   void window() {
     const Cycle end = now_ + network_.window;
     for (std::size_t i = 0; i < sms_.size(); ++i) {
@@ -119,7 +121,7 @@ class Assembly {
     now_ = end;
     skip();
   }
-  /// To the window in which something can change next.
+  /// Skips to the window in which something can change next.
   void skip() {
     Cycle next = kNever;
     for (const auto& sm : sms_) {
@@ -151,19 +153,20 @@ class Assembly {
   Cycle now_ = 0;
 };
 
-/// The way of one request that meets nobody, from clock to clock: each step says when it is over.
+/// Expected times of one request that meets no other request. Each function returns the time at which a step
+/// ends.
 class Way {
  public:
   explicit Way(const MachineConfig& config)
       : config_(config),
         network_latency_(std::max<Cycle>(1, to_core(config.clocks.noc, config.noc.latency))) {}
 
-  /// Tick n of a clock happens in core cycle ceil(n core / clock).
+  /// The core cycle in which tick n of a clock happens: ceil(n core / clock).
   [[nodiscard]] Cycle to_core(double mhz, std::uint64_t tick) const {
     const std::uint64_t core = khz(config_.clocks.core), clock = khz(mhz);
     return (tick * core + clock - 1) / clock;
   }
-  /// The first tick that happens in the cycle or later.
+  /// The first tick that happens in core cycle `cycle` or later.
   [[nodiscard]] std::uint64_t tick_at(double mhz, Cycle cycle) const {
     std::uint64_t tick = cycle * khz(mhz) / khz(config_.clocks.core);
     while (tick > 0 && to_core(mhz, tick - 1) >= cycle) --tick;
@@ -173,32 +176,33 @@ class Way {
   [[nodiscard]] std::uint32_t flits(std::uint32_t bytes) const {
     return (config_.noc.header_bytes + bytes + config_.noc.flit_bytes - 1) / config_.noc.flit_bytes;
   }
-  /// A packet that may leave at `ready`, until its last flit is through the other end's port.
+  /// Core cycle in which the last flit of a packet that can leave at `ready` has passed the receiver's port.
   [[nodiscard]] Cycle across(Cycle ready, std::uint32_t packet_flits) const {
     const std::uint64_t first = tick_at(config_.clocks.noc, ready);
     const Cycle arrival = to_core(config_.clocks.noc, first + packet_flits - 1) + network_latency_;
     return to_core(config_.clocks.noc, tick_at(config_.clocks.noc, arrival));
   }
-  /// L2 cycle of the tag access of a request whose L1 access (the entry into the miss queue) is at `access`.
+  /// L2 cycle of a request's tag access. `access`: cycle of the L1 access, in which the request enters the
+  /// miss queue.
   [[nodiscard]] std::uint64_t tags(Cycle access, std::uint32_t data_bytes = 0) const {
     const Cycle through = across(access + 1, flits(data_bytes));
     return tick_at(config_.clocks.l2, through) + config_.l2.latency - 1;
   }
-  /// L2 cycles of the data port for so many bytes.
+  /// L2 cycles for which the data port transfers `bytes` bytes.
   [[nodiscard]] std::uint64_t beats(std::uint32_t bytes) const {
     return std::max(1U, (bytes + config_.l2.port_bytes - 1) / config_.l2.port_bytes);
   }
-  /// Data (or an acknowledgement of 0 bytes) that is ready in L2 cycle `tick`, until the SM has it.
+  /// Core cycle in which an SM has data (or an acknowledgement of 0 bytes) that is ready in L2 cycle `tick`.
   [[nodiscard]] Cycle back(std::uint64_t tick, std::uint32_t bytes) const {
     return across(to_core(config_.clocks.l2, tick), flits(bytes));
   }
-  /// L1 access to data, when L2 has it.
+  /// Core cycle of the data of an L1 access in cycle `access` that hits in L2.
   [[nodiscard]] Cycle l2_hit(Cycle access, std::uint32_t bytes) const {
     return back(tags(access) + beats(bytes), bytes);
   }
 
   enum class Row : std::uint8_t { Open, Closed, Conflict };
-  /// DRAM clocks from a request to its last data, the channel being idle. Its bursts lie in one bank group.
+  /// DRAM clocks from a request to its last data on an idle channel. All bursts are in one bank group.
   [[nodiscard]] std::uint64_t dram_clocks(Row row, std::uint32_t bytes) const {
     const arch::DramConfig& d = config_.dram;
     const std::uint64_t bursts = (bytes + d.burst_bytes - 1) / d.burst_bytes;
@@ -210,7 +214,7 @@ class Way {
                                                        : std::uint64_t{d.RP} + d.RCD;
     return opening + (bursts - 1) * spacing + d.CL + last_burst;
   }
-  /// L1 access to data, when the DRAM has it.
+  /// Core cycle of the data of an L1 access in cycle `access` that misses in L2.
   [[nodiscard]] Cycle l2_miss(Cycle access, Row row, std::uint32_t bytes) const {
     const Cycle sent = to_core(config_.clocks.l2, tags(access)) + 1;
     const std::uint64_t end = tick_at(config_.clocks.dram, sent) + dram_clocks(row, bytes);

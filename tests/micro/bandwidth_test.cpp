@@ -1,4 +1,4 @@
-// Sustained rates: the DRAM channel by pattern, and the crossbar's ports under hot spots.
+// Sustained rates: the DRAM channel by access pattern, and the crossbar's ports under hot spots.
 #include <algorithm>
 #include <bit>
 #include <optional>

@@ -1,5 +1,6 @@
-// Load-to-use latency of each level by pointer chase: every load's address is the register that the one
-// before wrote, so that the time of the whole chain is the sum of the ways, each walked by hand.
+// Load-to-use latency of each level by pointer chase. The address of each load is the register that the
+// previous load wrote. So the time of the whole chain is the sum of the loads' latencies, which are worked
+// out by hand.
 #include <map>
 
 #include "dram/address_map.hpp"

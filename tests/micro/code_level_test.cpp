@@ -1,4 +1,4 @@
-// `code`: whether the machine's instructions or the PTX's own are timed.
+// The key `code`: it selects whether the machine's instructions or those of the PTX are timed.
 #include <string>
 
 #include "emulator/program.hpp"

@@ -1,5 +1,6 @@
-// The DRAM channel of every preset: timing diagrams worked out from the machine file, the scheduler's order,
-// and bandwidth by pattern. Whole lines; a line takes `bursts` column commands in one bank.
+// The DRAM channel of every preset: timing diagrams worked out from the machine file, the order of the
+// scheduler, and bandwidth by access pattern. All requests are for whole lines, which take `bursts` column
+// commands in one bank.
 #include <cmath>
 #include <numeric>
 

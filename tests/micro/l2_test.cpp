@@ -1,5 +1,5 @@
-// L2 slices: hit latency and bandwidth, and what a miss needs, each running out after exactly as many as the
-// machine file says.
+// L2 slices: hit latency and bandwidth, and the resources of a miss. Each resource runs out after exactly the
+// number in the machine file.
 #include <cmath>
 
 #include "micro/partition_bench.hpp"

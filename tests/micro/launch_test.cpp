@@ -1,4 +1,4 @@
-// What the whole machine adds: launch latency, block dispatch, and the audit that ends every run.
+// The whole machine's own times: launch latency and block dispatch. And the audit that ends every run.
 #include "experiment/run.hpp"
 #include "micro/preset.hpp"
 #include "noc/network.hpp"

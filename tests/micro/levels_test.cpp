@@ -1,5 +1,5 @@
-// Counters add up over the levels: what one level sends, the next has taken; nothing is counted twice or
-// lost.
+// Counters agree between the levels: the next level has received what a level has sent, and nothing is
+// counted twice or lost.
 #include <cmath>
 
 #include "base/hash.hpp"

@@ -1,5 +1,5 @@
-// One memory partition of a preset with requests given by hand, each at the cycle at which its last flit is
-// at the partition's port.
+// One memory partition of a preset. Tests give each request the cycle at which its last flit is at the
+// partition's port.
 #pragma once
 
 #include "micro/assembly.hpp"
@@ -29,7 +29,7 @@ struct PartitionBench {
     r.tag = given++;
     coming.push_back(r);
   }
-  /// Runs [now, end) in windows; replies are noted, and give their credits back as a fast SM does.
+  /// Runs the cycles [now, end) in windows. Replies are recorded, and their credits return as from a fast SM.
   void run(Cycle end) {
     while (now < end) {
       const Cycle to = std::min(end, now + network.window);
@@ -64,7 +64,7 @@ struct PartitionBench {
     EXPECT_EQ(partition.counters().replies, replies.size());
   }
 
-  /// The first `n` lines of a slice of partition 0 that lie in one set of it (or in whichever).
+  /// The first `n` lines of a slice of partition 0, of one set of the slice or of any set.
   [[nodiscard]] std::vector<std::uint64_t> lines(std::size_t n, bool one_set = false,
                                                  std::uint32_t slice = 0) const {
     const std::uint32_t sets = config.l2.slice_bytes / (config.l2.ways * kLineBytes);
@@ -90,7 +90,7 @@ struct PartitionBench {
   std::uint32_t given = 0;
   std::vector<MemRequest> coming;
   std::vector<arch::Credit> credits_home;
-  std::vector<arch::Credit> credits;  // of the request network, given back
+  std::vector<arch::Credit> credits;  // of the request network, which the partition has returned
   std::vector<arch::MemReply> replies;
 };
 

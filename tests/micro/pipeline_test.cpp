@@ -1,5 +1,5 @@
 // The stages around execution, operand collectors and register ports, L1's tags and banks, and the end of a
-// block: on every preset as it is, and by hand on a plain machine.
+// block: on every unchanged preset, and by hand on a plain machine.
 #include "micro/preset.hpp"
 
 namespace gpumux::micro {

@@ -1,5 +1,5 @@
-// What all microbenchmarks share: a fixture over every preset, and the arithmetic of one SM and of clocks
-// that their expected values rest on. Written from the meaning of the machine's keys, not from the model's
+// The common part of all microbenchmarks: a fixture over every preset, and the arithmetic of one SM and of
+// clocks for the expected values. It is written from the meaning of the machine's keys, not from the model's
 // code.
 #pragma once
 
@@ -23,7 +23,8 @@ inline std::string preset_name(const testing::TestParamInfo<std::string>& preset
   return name;
 }
 
-/// Routers are tested in tests/noc and machine/mesh_machine_test.cpp.
+/// The machine with a crossbar instead of a mesh. Routers are tested in tests/noc and
+/// machine/mesh_machine_test.cpp.
 inline MachineConfig as_crossbar(MachineConfig config) {
   if (config.noc.topology != arch::Topology::Mesh) return config;
   config.noc.topology = arch::Topology::Crossbar;
@@ -31,10 +32,10 @@ inline MachineConfig as_crossbar(MachineConfig config) {
   return config;
 }
 
-/// The machine with what pipeline_test.cpp is about left out: stages around execution, collectors that hold
-/// what waits for its unit, ports of register banks, the tags' pipeline and banks of L1 narrower than a line;
-/// nor several instructions at once (units_test.cpp) and other maps of addresses
-/// (memory/address_map_test.cpp), nor routers in the network. One thing at a time.
+/// The machine without the features that other tests cover. pipeline_test.cpp covers: stages around
+/// execution, collectors that wait for a unit, ports of register banks, the tags' pipeline, and L1 banks
+/// narrower than a line. units_test.cpp covers the issue of several instructions per cycle,
+/// memory/address_map_test.cpp covers other address maps, and as_crossbar() removes routers.
 inline MachineConfig without_pipeline(MachineConfig config) {
   config.sm.operand_latency = config.sm.writeback_latency = 0;
   config.sm.register_ports = 1;
@@ -51,9 +52,11 @@ class Preset : public testing::TestWithParam<std::string> {
  protected:
   MachineConfig config_ = without_pipeline(arch::load_machine(GetParam()));
 
-  /// Cycle of the first issue of a block launched at 0: fetched in 0.
+  /// Cycle of the first issue of a block that is launched in cycle 0. Its first instruction is fetched in
+  /// cycle 0.
   static constexpr Cycle kFirstIssue = 1;
-  /// Its access, when it is a memory instruction: the load/store unit is a stage behind.
+  /// Cycle of the access of a memory instruction that is issued first: the load/store unit is one stage
+  /// later.
   static constexpr Cycle kFirstAccess = 2;
 
   [[nodiscard]] const arch::UnitConfig& unit(isa::Unit u) const {
@@ -62,7 +65,8 @@ class Preset : public testing::TestWithParam<std::string> {
   [[nodiscard]] const arch::LatencyConfig& row(LatencyClass c) const {
     return config_.latency[static_cast<std::size_t>(c)];
   }
-  /// Cycles that one warp instruction holds a unit: its lanes' passes, or the class's own interval.
+  /// Cycles for which one warp instruction occupies a unit: the passes of its lanes, or the initiation
+  /// interval of its latency class.
   [[nodiscard]] Cycle occupied(isa::Unit u, LatencyClass c) const {
     return std::max<Cycle>((kWarpSize + unit(u).lanes - 1) / unit(u).lanes, row(c).initiation);
   }
@@ -70,11 +74,11 @@ class Preset : public testing::TestWithParam<std::string> {
   [[nodiscard]] Cycle memory_interval() const {
     return std::max<Cycle>(config_.sm.issue_interval, occupied(isa::Unit::Memory, LatencyClass::Memory));
   }
-  /// Cycles of `n` L1 accesses of one instruction.
+  /// Cycles of one instruction with `n` L1 accesses.
   [[nodiscard]] Cycle access_cycles(std::uint32_t n) const {
     return (n + config_.l1.banks - 1) / config_.l1.banks;
   }
-  /// L1 when no block has shared memory.
+  /// L1 size in bytes when no block has shared memory.
   [[nodiscard]] std::uint32_t l1_bytes() const {
     if (config_.l1.unified_bytes == 0) return config_.l1.bytes;
     return config_.l1.unified_bytes -
@@ -91,12 +95,12 @@ class Preset : public testing::TestWithParam<std::string> {
 #define GPUMUX_ON_EVERY_PRESET(suite) \
   INSTANTIATE_TEST_SUITE_P(Presets, suite, testing::ValuesIn(arch::machine_names()), preset_name)
 
-/// A load whose address is in `address`.
+/// A load whose address is in register `address`.
 inline StaticInst chained_load(std::uint16_t dst, std::uint16_t address, std::uint16_t flags = 0) {
   return inst(Unit::Memory, LatencyClass::Memory, {dst}, {address},
               static_cast<std::uint16_t>(isa::kLoad | flags));
 }
-/// A global access of one warp to `n` lines from `first` on, `lanes` lanes each.
+/// Adds a global access of one warp to `n` lines that start at `first`, with equal numbers of lanes per line.
 inline void access_lines(WarpCode& code, std::uint32_t pc, std::uint64_t first, std::uint32_t n,
                          std::uint64_t stride = 1) {
   code.run(pc);
@@ -107,7 +111,7 @@ inline void access_lines(WarpCode& code, std::uint32_t pc, std::uint64_t first, 
   for (std::uint32_t i = 0; i < n; ++i)
     code.memory.push_back(Transaction::make(first + i * stride, 0xf, std::max(1U, kWarpSize / n)).word);
 }
-/// Runs up to and including the cycle `cycle`, in windows that the network allows.
+/// Runs up to and including cycle `cycle`, in windows that the network allows.
 inline void run_through(Bench& bench, Cycle cycle) {
   while (bench.now <= cycle) bench.window(std::min(bench.now + 5, cycle + 1));
 }

@@ -1,6 +1,6 @@
-// What an L1 miss needs: a line, an MSHR, a place in its merge list and in the miss queue. Each runs out
-// after exactly as many as the machine file says, and stalls the load/store unit for exactly the cycles until
-// one is free.
+// Resources of an L1 miss: a line, an MSHR, a place in the MSHR's merge list, and a place in the miss queue.
+// Each resource runs out after exactly the number in the machine file. The load/store unit then stalls for
+// exactly the cycles until one is free.
 #include <cmath>
 
 #include "micro/preset.hpp"

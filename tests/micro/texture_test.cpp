@@ -1,5 +1,5 @@
-// The texture cache: latency of hits and misses, its rate, what a walk misses that does not fit, MSHRs; and
-// machines on which texture fetches go through L1. Expected values follow from the machine's keys.
+// The texture cache: latency of hits and misses, rate, misses of a walk that does not fit, and MSHRs. Also
+// machines on which texture fetches use L1. Expected values follow from the machine's keys.
 #include "micro/preset.hpp"
 
 namespace gpumux::micro {

@@ -1,4 +1,4 @@
-// Latency and throughput under uniform random traffic, beside BookSim 2 (docs/mesh.md).
+// Latency and throughput under uniform random traffic, compared with BookSim 2 (docs/mesh.md).
 #include <fmt/core.h>
 #include <gtest/gtest.h>
 

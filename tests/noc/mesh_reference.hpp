@@ -1,5 +1,5 @@
-// The rules of docs/mesh.md once more, as a model that looks at every place in every cycle: no masks, no
-// rings, no cycles left out.
+// A second model with the rules of docs/mesh.md, which examines every place in every cycle. It has no masks,
+// no rings, and it skips no cycles.
 #pragma once
 
 #include <algorithm>
@@ -52,7 +52,7 @@ class MeshReference {
       }
     }
     for (int r = 0; r < static_cast<int>(routers_.size()); ++r) {
-      // What each input VC may do is decided by the state before either allocation.
+      // The state before both allocations decides what each input VC may do.
       std::vector<std::vector<bool>> waits(5), goes(5);
       for (int port = 0; port < 5; ++port) {
         for (Input& input : routers_[r].in[port]) {
@@ -75,23 +75,23 @@ class MeshReference {
   struct Flit {
     Packet packet;
     int number;
-    Cycle from;  // can be allocated
+    Cycle from;  // cycle from which the flit can be allocated
   };
   struct Input {
     std::deque<Flit> flits;
     bool active = false;
-    int port = 0, vc = 0;  // where it goes
-    int want = 0;          // output VC that is first
+    int port = 0, vc = 0;  // output port and VC of the packet
+    int want = 0;          // output VC that is tried first
   };
   struct Output {
     int credits;
     std::deque<Cycle> returning;
     bool taken = false;
-    int turn = 0;  // input VC that is first, port * 8 + VC
+    int turn = 0;  // input VC that is tried first: port * 8 + VC
   };
   struct Router {
     std::array<std::vector<Input>, 5> in;
-    std::array<std::vector<Output>, 6> out;  // 5: of the endpoints
+    std::array<std::vector<Output>, 6> out;  // 5: VCs of the router's endpoints
     std::array<int, 5> vc_turn{}, port_turn{};
     std::vector<int> endpoints;
     int endpoint_turn = 0;
@@ -105,7 +105,7 @@ class MeshReference {
     std::deque<Queued> queue;
     int vc = -1, want = 0;
     int space = 0;
-    std::optional<std::pair<int, int>> next;  // input VC
+    std::optional<std::pair<int, int>> next;  // input VC (port, VC) that is served next
     int turn = 0;
   };
 
@@ -130,7 +130,7 @@ class MeshReference {
     Router& router = routers_[r];
     const int vcs = static_cast<int>(config_.vcs);
     std::vector<std::pair<int, int>> granted;
-    // Which output VC each wants.
+    // For each output VC, the input VCs that want it.
     std::array<std::vector<int>, 40> wanted_by;
     for (int port = 0; port < 5; ++port) {
       for (int vc = 0; vc < vcs; ++vc) {
@@ -195,7 +195,7 @@ class MeshReference {
   void pass_switch(int r, const std::vector<std::vector<bool>>& goes, Cycle now) {
     Router& router = routers_[r];
     const int vcs = static_cast<int>(config_.vcs);
-    std::array<std::vector<int>, 5> offers;  // by output port: input ports
+    std::array<std::vector<int>, 5> offers;  // by output port: the input ports that want it
     std::array<int, 5> offered{};
     for (int port = 0; port < 5; ++port) {
       for (int k = 0; k < vcs; ++k) {

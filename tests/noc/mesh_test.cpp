@@ -1,4 +1,4 @@
-// The mesh, worked out by hand: latencies, rates, who waits for whom.
+// The mesh, worked out by hand: latencies, rates, and which packet waits for which.
 #include "noc/mesh.hpp"
 
 #include <fmt/core.h>

@@ -1,4 +1,5 @@
-// Table 2 of chimera15 beside what blocks of the applications chimera15/NAME count for.
+// Table 2 of chimera15, compared with the registers and shared memory for which blocks of the applications
+// chimera15/NAME count.
 #include <gtest/gtest.h>
 
 #include <cmath>

@@ -1,6 +1,6 @@
-// Table 2 of dai18 is there more than once: in the paper's claims, from which its columns and expressions
-// (benchmark.Table_2.cp.l1d_miss_rate) take it, as what blocks of the applications dai18/NAME count for, and
-// as the classes of experiments. All say the same.
+// The copies of dai18's Table 2 agree. The paper's claims have it (for the columns of the table and for
+// expressions such as benchmark.Table_2.cp.l1d_miss_rate). The metadata of the applications dai18/NAME and
+// the classes of experiments repeat parts of it.
 #include <gtest/gtest.h>
 
 #include <set>

@@ -1,5 +1,5 @@
-// Columns of papers reach what `inspect` and `run` show through one registry: an invented paper's, which is
-// the worked example of docs/adding-a-paper.md, as well as those that are built in.
+// `inspect` and `run` get the columns of papers from one registry: those of the built-in papers, and those of
+// an invented paper, the example of docs/adding-a-paper.md.
 #include <gtest/gtest.h>
 
 #include <cmath>

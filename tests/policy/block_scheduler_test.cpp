@@ -1,4 +1,4 @@
-// In which order SMs get blocks, and how many: by hand, and in the machine.
+// Block schedulers: the order in which SMs get blocks, and the number of blocks, by hand and in the machine.
 #include "policy/block_scheduler.hpp"
 
 #include <gtest/gtest.h>

@@ -1,4 +1,5 @@
-// How many warps of an SM may issue, by how congested memory is: decisions by hand, and in the machine.
+// Concurrency controls: the number of warps per SM that may issue, from the congestion of memory. Decisions
+// by hand, and in the machine.
 #include "policy/concurrency_control.hpp"
 
 #include <gtest/gtest.h>

@@ -1,4 +1,4 @@
-// How many SMs serve: the searches by hand, and in the machine.
+// Core controls: the search for the number of SMs that serve, by hand and in the machine.
 #include "policy/core_control.hpp"
 
 #include <gtest/gtest.h>

@@ -1,4 +1,4 @@
-// The worked example of docs/adding-a-policy.md does what the page says.
+// The example of docs/adding-a-policy.md works as the page says.
 #include <gtest/gtest.h>
 
 #include "base/error.hpp"

@@ -1,4 +1,5 @@
-// A machine made of numbers, for tests of policies: kernels arrive and end by hand, knobs are recorded.
+// A machine that consists of numbers only, for tests of policies. Tests let kernels arrive and end; knobs are
+// recorded.
 #pragma once
 
 #include <map>
@@ -20,7 +21,8 @@ class FakeControl final : public Control {
       sms_.push_back(std::make_unique<FakeSm>(*this, static_cast<SmId>(sm)));
   }
 
-  /// The kernel's slot is its place in the order of arrival, and so is its application unless one is named.
+  /// Lets a kernel arrive. The kernel's slot is its number in the order of arrival, and so is its application
+  /// if `app` does not name one.
   KernelSlot arrive(Mechanism& policy, workload::BlockResources resources, std::uint64_t blocks,
                     std::optional<AppId> app = {}, bool cooperative = false) {
     RunningKernel kernel;
@@ -43,7 +45,7 @@ class FakeControl final : public Control {
     std::erase(order, slot);
     if (policy.needs(*this).kernel_ends) policy.kernel_ended(*this, ended);
   }
-  /// As the machine does: only those who need it are called.
+  /// Ends a block of a kernel. As in the machine, the policy is called only if it needs this event.
   void block_ended(Policy& policy, KernelSlot slot) {
     if (policy.needs(*this).block_ends) policy.block_ended(*this, kernel(slot), 0);
   }
@@ -105,10 +107,11 @@ class FakeControl final : public Control {
   Cycle alarm_at = kNever;
   std::map<PartitionId, arch::PartitionCounters> partitions;
   std::map<SmId, arch::SchedulerCounters> schedulers;
-  std::map<SmId, std::uint32_t> warp_limits;  // of all kernels; 0: none
+  std::map<SmId, std::uint32_t> warp_limits;  // for all kernels together; 0: no limit
 
  private:
-  /// What it leaves out is as in arch/sm_control.hpp: probes read nothing, knobs do nothing.
+  /// Probes and knobs that this class does not override are those of arch/sm_control.hpp: probes return
+  /// nothing, knobs do nothing.
   class FakeSm final : public arch::SmControl {
    public:
     FakeSm(FakeControl& of, SmId id) : of_(of), id_(id) {}

@@ -1,4 +1,5 @@
-// The interleaved kernel scheduler of awatramani17: how SMs are divided, worked by hand, and on the machine.
+// The interleaved kernel scheduler of awatramani17: the division of SMs, worked out by hand and on the
+// machine.
 #include "policy/interleaved.hpp"
 
 #include <gtest/gtest.h>

@@ -1,5 +1,5 @@
-// Policies that share every SM, on the machine: limits hold at all times, every kernel gets on, results
-// depend on nothing else than what they should.
+// Policies that share every SM, on the machine: limits hold at all times, every kernel makes progress, and
+// results are independent of threads and windows.
 #include <gtest/gtest.h>
 
 #include <algorithm>

@@ -1,4 +1,4 @@
-// The worked examples of docs/adding-a-memory-scheme.md and docs/issue-budgets.md do what they say.
+// The examples of docs/adding-a-memory-scheme.md and docs/issue-budgets.md work as the pages say.
 #include <gtest/gtest.h>
 
 #include "arch/config_file.hpp"

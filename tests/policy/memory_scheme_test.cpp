@@ -1,4 +1,4 @@
-// The level `memory`: names, settings, one text for one choice, and what is refused.
+// The level `memory`: names, settings, one canonical text per choice, and texts that are refused.
 #include <gtest/gtest.h>
 
 #include "arch/config_file.hpp"

@@ -1,4 +1,5 @@
-// What divides an SM: dominant resource fairness, water filling, quotas and sampled curves, worked by hand.
+// The division of an SM: dominant resource fairness, water filling, quotas and sampled curves, worked out by
+// hand.
 #include <gtest/gtest.h>
 
 #include <numeric>

@@ -1,4 +1,4 @@
-// Costs, Algorithm 1 of chimera15 and the kernel scheduler, by hand.
+// Preemption costs, Algorithm 1 of chimera15 and the kernel scheduler, by hand.
 #include <gtest/gtest.h>
 
 #include <cmath>

@@ -1,4 +1,5 @@
-// Quotas, first places, blocks that change hands, and SMs that do, by hand; and the policies that use them.
+// Quotas, priorities, and the reassignment of blocks and of SMs between kernels, by hand. And the policies
+// that use these.
 #include <gtest/gtest.h>
 
 #include <numeric>

@@ -1,4 +1,4 @@
-// Checks in programs that tests run: where one does not hold, the program ends with 1 and says so.
+// Checks for the programs that tests run. If a check fails, the program prints it and ends with exit code 1.
 #pragma once
 
 #include <cstdio>

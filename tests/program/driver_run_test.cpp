@@ -1,4 +1,4 @@
-// gpumux run -- PROGRAM, of one that loads PTX itself (driver/): CUDA's driver.
+// `gpumux run -- PROGRAM` with a program that loads PTX itself through CUDA's driver (driver/).
 #include <fmt/core.h>
 
 #include <nlohmann/json.hpp>

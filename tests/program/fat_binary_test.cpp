@@ -1,4 +1,4 @@
-// Reading what nvcc embeds, whole and damaged.
+// Reads fat binaries as nvcc embeds them, whole and damaged.
 #include "program/fat_binary.hpp"
 
 #include <gtest/gtest.h>

@@ -1,4 +1,4 @@
-// A program's calls, served in this process without a timing model: what they do, but not what they take.
+// A program's calls, served in this process without a timing model: their results, not their times.
 #include "program/functional.hpp"
 
 #include <gtest/gtest.h>

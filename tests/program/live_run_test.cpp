@@ -1,5 +1,5 @@
-// gpumux run -- PROGRAM: a program that was made without nvcc (calls/), and, where there is an nvcc, those of
-// tests/cuda.
+// `gpumux run -- PROGRAM` with a program that was made without nvcc (calls/) and, if nvcc is installed, with
+// the programs of tests/cuda.
 #include <fmt/core.h>
 
 #include <nlohmann/json.hpp>

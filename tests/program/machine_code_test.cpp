@@ -1,4 +1,4 @@
-// Registers of kernels in machine code, whole and damaged.
+// Reads the numbers of kernels' registers from machine code, whole and damaged.
 #include "program/machine_code.hpp"
 
 #include <gtest/gtest.h>

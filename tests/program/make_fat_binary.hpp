@@ -1,4 +1,4 @@
-// Fat binaries, as nvcc makes them.
+// Makes fat binaries like those of nvcc.
 #pragma once
 
 #include <cstddef>
@@ -16,7 +16,7 @@ void put(std::string& to, std::size_t at, T value) {
   std::memcpy(to.data() + at, &value, sizeof(T));
 }
 
-/// An entry of a fat binary: its header of 0x48 bytes, and the payload padded to 8.
+/// An entry of a fat binary: a header of 0x48 bytes, and the payload padded to a multiple of 8 bytes.
 inline std::string fat_entry(std::uint16_t kind, std::uint32_t architecture, const std::string& text,
                              Packing packing) {
   std::string payload = text;

@@ -1,4 +1,4 @@
-// ELF images with what machine code of CUDA says of registers, as ptxas makes them.
+// Makes ELF images like those of ptxas, with the numbers of registers of their kernels.
 #pragma once
 
 #include <elf.h>
@@ -9,7 +9,8 @@
 #include <utility>
 #include <vector>
 
-/// `attribute`: as .nv.info has it; else in the headers of the code's sections, as of GPUs before Hopper.
+/// `registers`: name and number of registers of each kernel. With `attribute`, the numbers are in .nv.info;
+/// otherwise in the headers of the code's sections, as for GPUs before Hopper.
 inline std::string machine_code(const std::vector<std::pair<std::string, std::uint32_t>>& registers,
                                 bool attribute = true) {
   const auto bytes_of = [](const auto& value) {
@@ -21,7 +22,7 @@ inline std::string machine_code(const std::vector<std::pair<std::string, std::ui
     names += text + '\0';
     return at;
   };
-  // A null section, names, symbols, attributes, then code.
+  // Sections: null, names, symbols, attributes, then code.
   std::vector<Elf64_Shdr> headers(4);
   std::vector<std::string> contents(4);
   headers[1].sh_type = SHT_STRTAB;
@@ -32,7 +33,7 @@ inline std::string machine_code(const std::vector<std::pair<std::string, std::ui
   headers[3].sh_type = SHT_LOPROC;
   headers[3].sh_name = name(".nv.info");
   headers[3].sh_link = 2;
-  info += std::string("\x02\x05\x05\0", 4);  // one whose value is in its head
+  info += std::string("\x02\x05\x05\0", 4);  // an attribute whose value is in its header
   std::uint32_t number = 0;
   for (const auto& [kernel, count] : registers) {
     Elf64_Sym symbol{};
@@ -47,7 +48,7 @@ inline std::string machine_code(const std::vector<std::pair<std::string, std::ui
     headers.push_back(code);
     contents.emplace_back(128, '\x40');
   }
-  // Shared memory, whose bytes are not in the file, by a type of CUDA's own.
+  // Shared memory: its section type is CUDA's own, and its bytes are not in the file.
   Elf64_Shdr shared{};
   shared.sh_type = SHT_LOPROC + 0xa;
   shared.sh_name = name(".nv.shared");

@@ -1,5 +1,5 @@
-// How programs end, by themselves and otherwise: what they leave behind, how soon their kernels end, and with
-// which code.
+// Ends of programs, normal and abnormal: what they leave behind, how soon their kernels end, and their exit
+// codes.
 #include <fcntl.h>
 #include <fmt/core.h>
 #include <signal.h>

@@ -1,4 +1,4 @@
-// What the host writes to shared memory, and what it takes to find it.
+// The search for changes that the host made to shared memory: its results and its cost.
 #include "program/shared_memory.hpp"
 
 #include <gtest/gtest.h>

@@ -1,4 +1,4 @@
-// Which commands need no shell.
+// Commands that need no shell.
 #include "program/shell_words.hpp"
 
 #include <gtest/gtest.h>

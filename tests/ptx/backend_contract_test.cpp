@@ -1,5 +1,5 @@
-// Which multiplications and additions become one fma. What ptxas 13.0 (sm_90, -O3) made of the same bodies is
-// the expectation.
+// Fusion of multiplications and additions into fma. The expected results are those of ptxas 13.0 (sm_90, -O3)
+// for the same code.
 #include <gtest/gtest.h>
 
 #include <string>

@@ -1,4 +1,4 @@
-// Every kernel in the tree computes the same memory with and without optimisation, bit for bit.
+// Every kernel in the tree leaves the same memory with and without optimisation, bit for bit.
 #include <gtest/gtest.h>
 
 #include <algorithm>

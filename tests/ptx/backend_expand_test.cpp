@@ -1,5 +1,5 @@
-// The division and root sequences give correctly rounded results: they are run on scalars here, with
-// reciprocals and roots that are off by up to the error that the hardware's have.
+// The sequences for divisions and roots give correctly rounded results. The tests run them on scalars, with
+// reciprocals and roots whose errors are as large as those of the hardware.
 #include <gtest/gtest.h>
 
 #include <bit>

@@ -1,5 +1,5 @@
-// Static figures of every kernel in benchmarks/ beside those of ptxas: prints the table of
-// docs/results/back-end.md and holds the back end to coming near.
+// Static figures of every kernel in benchmarks/ beside those of ptxas. Prints the table of
+// docs/results/back-end.md and checks that the back end is close to ptxas.
 #include <fmt/core.h>
 #include <gtest/gtest.h>
 

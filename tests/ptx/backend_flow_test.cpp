@@ -1,4 +1,4 @@
-// Control-flow graphs, post-dominators, inlining, allocation: hand-worked cases and hostile inputs.
+// Control-flow graphs, post-dominators, inlining, allocation: cases worked out by hand, and malicious input.
 #include <gtest/gtest.h>
 
 #include <fmt/core.h>

@@ -1,4 +1,5 @@
-// Short branches become guards: what is converted, what must stay, and that memory comes out the same.
+// Conversion of short branches to guards: branches that are converted, branches that must stay, and that
+// memory is the same afterwards.
 #include <gtest/gtest.h>
 
 #include <algorithm>

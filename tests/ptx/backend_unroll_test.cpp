@@ -1,4 +1,4 @@
-// Unrolled loops run as many iterations as the loop they come from, for every way of counting.
+// An unrolled loop runs as many iterations as the original loop, for every way of counting.
 #include <gtest/gtest.h>
 
 #include <cstring>

@@ -1,4 +1,4 @@
-// CodeLevel::Ptx: one instruction for each of the PTX, in its order.
+// CodeLevel::Ptx: one instruction per PTX instruction, in the same order.
 #include <gtest/gtest.h>
 
 #include <string>

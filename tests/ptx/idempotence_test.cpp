@@ -1,4 +1,4 @@
-// Where a block may stop being idempotent, by hand on small kernels.
+// Analysis of the instructions at which a block may stop being idempotent, by hand on small kernels.
 #include <gtest/gtest.h>
 
 #include <algorithm>

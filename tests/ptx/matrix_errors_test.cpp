@@ -1,4 +1,4 @@
-// Matrix instructions: what is refused and how, and what the accepted ones become.
+// Matrix instructions: errors of forms that are refused, and the internal form of accepted ones.
 #include <gtest/gtest.h>
 
 #include <algorithm>

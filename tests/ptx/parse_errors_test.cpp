@@ -1,4 +1,4 @@
-// Malformed input: the whole error line, with the place and what would be right.
+// Malformed input: the whole error line, with the place and a correct form.
 #include <gtest/gtest.h>
 
 #include "ptx/compile.hpp"

@@ -1,5 +1,5 @@
-// Whole files: what nvcc makes of the probes in both dialects, with -G, -lineinfo and fast math; and files
-// that end too early.
+// Whole files: nvcc's PTX of the probes in both dialects, with -G, -lineinfo and fast math, and truncated
+// files.
 #include <gtest/gtest.h>
 
 #include <algorithm>

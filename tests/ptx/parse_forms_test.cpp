@@ -1,5 +1,5 @@
 // Every opcode form that nvcc emits for public suites, with optimisation, fast math, -G and newer features,
-// and their neighbours in the same families: tests/ptx/data/opcode_forms.txt.
+// and related forms of the same families (tests/ptx/data/opcode_forms.txt).
 #include <gtest/gtest.h>
 
 #include "base/files.hpp"

@@ -1,4 +1,4 @@
-// What single instructions become: operands, modifiers, immediates, expansions.
+// Parsing of single instructions: operands, modifiers, immediates, expansions.
 #include <gtest/gtest.h>
 
 #include <algorithm>

@@ -1,4 +1,4 @@
-// What the recorder writes of a program whose instructions are known.
+// The recorder's trace of a program whose exact instructions are known.
 #include <gtest/gtest.h>
 
 #include <cstdlib>

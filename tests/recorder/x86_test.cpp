@@ -1,4 +1,4 @@
-// Registers of x86-64 instructions in ChampSim's numbers.
+// Registers of x86-64 instructions, in ChampSim's numbering.
 #include "recorder/x86.hpp"
 
 #include <gtest/gtest.h>

@@ -1,5 +1,5 @@
-// The page as a text: its data, its policy, and what it makes of hostile input. tests/report/browser.py looks
-// at it in a browser.
+// The report page as text: its data, its content security policy, and its treatment of malicious input.
+// tests/report/browser.py tests the page in a browser.
 #include <gtest/gtest.h>
 
 #include <cstring>

@@ -1,4 +1,4 @@
-// Intervals of means over workloads, against what statistics says of them.
+// Bootstrap intervals of means over workloads, against the values that statistics predicts.
 #include "reproduce/bootstrap.hpp"
 
 #include <gtest/gtest.h>

@@ -1,4 +1,4 @@
-// Files of claims: the built-in ones, one worked through, and ones that are wrong.
+// Files of claims: the built-in files, one file in detail, and invalid files.
 #include "reproduce/claims.hpp"
 
 #include <gtest/gtest.h>

@@ -1,4 +1,4 @@
-// Experiment files: the built-in ones, and ones that are wrong.
+// Experiment files: the built-in files, and invalid files.
 #include "reproduce/experiment.hpp"
 
 #include <gtest/gtest.h>

@@ -1,4 +1,5 @@
-// The language of experiment files: values worked by hand, missing values, and texts that are no expressions.
+// The language of experiment files: values worked out by hand, missing values, and texts that are not
+// expressions.
 #include "reproduce/expression.hpp"
 
 #include <gtest/gtest.h>

@@ -1,4 +1,4 @@
-// Direction and size of agreement, worked by hand.
+// Judgement of results against claims, by direction and size, worked out by hand.
 #include "reproduce/judge.hpp"
 
 #include <gtest/gtest.h>

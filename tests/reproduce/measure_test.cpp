@@ -1,5 +1,5 @@
-// A synthetic paper whose runs have numbers made up here: every reduction, filter and comparison against
-// values worked by hand; then real runs through the database.
+// A synthetic paper with invented results of runs: every reduction, filter and comparison against values
+// worked out by hand. Then real runs through the database.
 #include "reproduce/measure.hpp"
 
 #include <gtest/gtest.h>

@@ -1,5 +1,5 @@
-// Emulated blocks that learn from each other in which order they run: SMs that go ahead of each other must be
-// refilled in the order of one that goes window by window (Gpu::Options::no_skip).
+// Emulated blocks whose results depend on the order in which they run. If SMs run ahead of each other, they
+// must be refilled in the order of a simulation window by window (Gpu::Options::no_skip).
 #include <gtest/gtest.h>
 
 #include "arch/config_file.hpp"

@@ -1,5 +1,5 @@
-// Parts of the machine that are simulated ahead of each other give the figures of one that goes window by
-// window (Gpu::Options::no_skip), for any number of threads.
+// Runs with parts of the machine that are simulated ahead of each other give the same figures as a simulation
+// window by window (Gpu::Options::no_skip), for any number of threads.
 #include <random>
 #include <tuple>
 

@@ -1,4 +1,4 @@
-// Contexts over a device that ends kernels by hand: order in streams, events, copies, restarts, errors.
+// Contexts over a device whose kernels the test ends: order in streams, events, copies, restarts, errors.
 #include "runtime/context.hpp"
 
 #include <gtest/gtest.h>

@@ -1,4 +1,4 @@
-// Kernels that launch kernels, over a device that runs them one by one: what may run when.
+// Kernels that launch kernels, over a device that runs them one by one: which kernel may run when.
 #include <gtest/gtest.h>
 
 #include <algorithm>

@@ -1,4 +1,5 @@
-// When warps go on that wait for copies to shared memory and for mbarriers: by hand.
+// Warps that wait for copies to shared memory and for mbarriers: the exact cycles in which they continue, by
+// hand.
 #include "sm/harness.hpp"
 
 namespace gpumux::sm::testing {

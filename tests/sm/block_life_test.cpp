@@ -1,4 +1,4 @@
-// Blocks that leave an SM before their end, and go on or begin anew on another: by hand.
+// Blocks that leave an SM before their end and continue or restart on another SM, by hand.
 #include "sm/harness.hpp"
 
 namespace gpumux::sm::testing {

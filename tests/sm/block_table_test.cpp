@@ -1,4 +1,4 @@
-// The table of resident blocks alone: what they take and give back, their barriers, when they end.
+// The table of resident blocks alone: the resources of blocks, their barriers, and their ends.
 #include "sm/block_table.hpp"
 
 #include "sm/harness.hpp"

@@ -1,4 +1,4 @@
-// The front end alone, over a table of blocks: who gets records when, and when instructions are in the
+// The front end alone, over a table of blocks: which warps get records when, and when instructions are in the
 // buffer.
 #include "sm/front_end.hpp"
 

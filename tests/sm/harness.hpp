@@ -1,4 +1,4 @@
-// Hand-made streams and a memory that answers after a fixed delay.
+// Streams made by hand, and a memory that answers after a fixed delay.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -23,7 +23,8 @@ using isa::StaticInst;
 using isa::Unit;
 using Where = workload::MemHeader::Where;
 
-/// One SM, one scheduler, ideal fetch and buses, so that each test turns on what it looks at.
+/// A machine with one SM, one scheduler, and ideal fetch and buses, so that the result of a test depends only
+/// on its subject.
 inline arch::MachineConfig plain_machine() {
   arch::MachineConfig config;
   config.clocks = {1000, 1000, 1000, 1000};
@@ -43,7 +44,7 @@ inline arch::MachineConfig plain_machine() {
   config.l1.ways = 4;
   config.l1.index = arch::L1Index::Linear;
   config.l1.latency = 30;
-  for (auto& unit : config.units) unit.count = 4;  // 32 lanes, shared by the schedulers
+  for (auto& unit : config.units) unit.count = 4;  // 32 lanes, which the schedulers share
   return config;
 }
 
@@ -82,7 +83,7 @@ inline StaticInst control(std::uint16_t flags) {
   return inst(Unit::Control, LatencyClass::Control, {}, {}, flags);
 }
 
-/// What one warp executes.
+/// The instructions of one warp.
 struct WarpCode {
   std::vector<workload::ExecRecord> records;
   std::vector<std::uint64_t> memory;
@@ -109,7 +110,7 @@ struct WarpCode {
   WarpCode& shared(std::uint32_t pc, std::uint16_t passes) { return access(pc, Where::Shared, {}, passes); }
 };
 
-/// Hands out records in chunks and checks that the SM asks for nothing else.
+/// A block stream that provides records in chunks.
 class HandMadeBlock : public workload::BlockStream {
  public:
   HandMadeBlock(std::vector<WarpCode> code, std::uint32_t chunk)
@@ -138,7 +139,7 @@ class HandMadeBlock : public workload::BlockStream {
   std::uint32_t chunk_;
 };
 
-/// One SM and the rest of the machine: answers each request `delay` cycles after its arrival.
+/// One SM, and a memory that answers each request `delay` cycles after the request arrives.
 struct Bench {
   explicit Bench(arch::MachineConfig machine_config, Cycle memory_delay = 100, SmId id = 0)
       : config(std::move(machine_config)),
@@ -159,7 +160,7 @@ struct Bench {
   void launch(std::vector<WarpCode> code, KernelSlot slot = 0, std::uint32_t residency = 0, Cycle start = 0) {
     sm.launch_block(slot, residency, std::make_unique<HandMadeBlock>(std::move(code), chunk), start);
   }
-  /// The usual test: one kernel, one block of the given warps.
+  /// Starts one kernel with one block of the given warps.
   void start(const Program& program, std::vector<WarpCode> code) {
     bind(program, {static_cast<std::uint32_t>(code.size()) * kWarpSize, 16, 0});
     launch(std::move(code));
@@ -193,7 +194,8 @@ struct Bench {
     sm.finished_blocks().clear();
     now = end;
   }
-  /// Runs in windows of `length` until the block(s) and all requests have ended.
+  /// Runs in windows of `length` cycles until all blocks and all requests have ended. Returns the end of the
+  /// last block.
   Cycle finish(Cycle length = 5, Cycle limit = 1'000'000) {
     while (sm.all_resident_blocks() > 0 || !sm.drained(0)) {
       window(now + length);
@@ -202,7 +204,7 @@ struct Bench {
         return kNever;
       }
     }
-    window(now + 200);  // credits come home
+    window(now + 200);  // the credits return
     sm.check_drained(answer);
     return ended.empty() ? kNever : ended.back().time;
   }
@@ -222,7 +224,7 @@ struct Bench {
   std::vector<FinishedBlock> ended;
 };
 
-/// End of a block of one warp per code.
+/// Cycle in which a block ends that has one warp per code.
 inline Cycle time_of(const arch::MachineConfig& config, const Program& program, std::vector<WarpCode> code,
                      Cycle delay = 100) {
   Bench bench(config, delay);

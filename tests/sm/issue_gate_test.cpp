@@ -1,4 +1,5 @@
-// What holds a kernel back on an SM: budgets are never exceeded, and are refilled when they should be.
+// The issue gate, which holds kernels back on an SM: budgets are never exceeded, and are refilled at the
+// right time.
 #include "base/hash.hpp"
 #include "harness.hpp"
 

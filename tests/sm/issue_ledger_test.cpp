@@ -1,4 +1,4 @@
-// The ledger of interference at the issue stage: one warp of each application on one scheduler.
+// The ledger of interference at the issue stage, with one warp of each application on one scheduler.
 #include "harness.hpp"
 
 namespace gpumux::sm::testing {

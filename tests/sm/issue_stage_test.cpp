@@ -1,5 +1,5 @@
-// The issue stage alone, over a table of blocks: warps have their instructions fetched, and the pipes behind
-// it are a list of what issued when.
+// The issue stage alone, over a table of blocks. All instructions of warps count as fetched, and a list of
+// issued instructions with their cycles replaces the execution units.
 #include "sm/issue_stage.hpp"
 
 #include "sm/harness.hpp"

@@ -1,4 +1,4 @@
-// Which cycles accesses to the L1 data array take, by hand.
+// The cycles that accesses to the L1 data array take, by hand.
 #include "sm/l1_banks.hpp"
 
 #include <gtest/gtest.h>

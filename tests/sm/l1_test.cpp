@@ -1,4 +1,4 @@
-// L1 by itself: replacement, index, resizing, flushing, and a slow model that it must agree with.
+// L1 alone: replacement, index, resizing, flushing, and agreement with a slow model.
 #include "sm/l1.hpp"
 
 #include <gtest/gtest.h>

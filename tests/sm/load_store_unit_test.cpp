@@ -1,5 +1,5 @@
-// The load/store unit alone, with a listener that writes down what it is told, and a memory that answers by
-// hand.
+// The load/store unit alone, with a listener that records all notifications, and a memory whose answers the
+// test gives.
 #include "sm/load_store_unit.hpp"
 
 #include "sm/harness.hpp"

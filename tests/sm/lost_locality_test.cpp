@@ -1,4 +1,4 @@
-// Cache-conscious warp scheduling: scores and who may load, by hand.
+// Cache-conscious warp scheduling: scores, and which warps may load, by hand.
 #include "sm/lost_locality.hpp"
 
 #include <gtest/gtest.h>

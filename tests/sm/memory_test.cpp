@@ -1,5 +1,5 @@
-// The load/store unit and L1 as a warp sees them: latencies, merging, reservation failures, stores,
-// atomics, shared and constant memory.
+// Load/store unit and L1 together, on an SM: latencies, merging, reservation failures, stores, atomics,
+// shared and constant memory.
 #include "sm/harness.hpp"
 
 namespace gpumux::sm::testing {

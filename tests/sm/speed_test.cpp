@@ -1,4 +1,4 @@
-// Not a test of speed (nothing is timed by assertion): prints the rate of a compute-bound SM.
+// Prints the simulation speed of a compute-bound and of a memory-bound SM. No assertion depends on times.
 #include <cstdio>
 #include <ctime>
 

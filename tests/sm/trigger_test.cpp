@@ -1,4 +1,4 @@
-// Triggers act at exact cycles, whatever the windows are.
+// Triggers act at exact cycles, whatever the lengths of windows are.
 #include "harness.hpp"
 
 namespace gpumux::sm::testing {

@@ -1,4 +1,4 @@
-// The warp schedulers alone, with warps that a test says ready, waiting or gone.
+// The warp schedulers alone. The test sets each warp to ready, waiting or ended.
 #include "sm/warp_scheduler.hpp"
 
 #include <gtest/gtest.h>

@@ -1,5 +1,5 @@
-// Properties over random programs: window length, sleeping and order of events do not change results, and
-// nothing leaks.
+// Properties over random programs: the length of windows, sleeping and the order of events do not change
+// results, and no resource is lost.
 #include <random>
 #include <tuple>
 

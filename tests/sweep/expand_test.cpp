@@ -1,4 +1,4 @@
-// From a sweep file to its runs: combinations, exclusions, baselines, and what their hashes depend on.
+// Expansion of a sweep file to its runs: combinations, exclusions, baselines, and the inputs of their hashes.
 #include "sweep/expand.hpp"
 
 #include <gtest/gtest.h>

@@ -1,4 +1,4 @@
-// Working off a sweep: the same rows whatever happens on the way.
+// Execution of a sweep: the rows are the same whatever happens during the sweep.
 #include "sweep/runner.hpp"
 
 #include <gtest/gtest.h>

@@ -1,4 +1,5 @@
-// Sweeps with series: beside the results, completed where they are missing, read back as they were.
+// Sweeps with series: they are stored with the results, completed if they are missing, and read back
+// unchanged.
 #include <gtest/gtest.h>
 
 #include "base/error.hpp"

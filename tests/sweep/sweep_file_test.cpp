@@ -1,4 +1,4 @@
-// Sweep files that are wrong: one line that says where and what.
+// Invalid sweep files: one line with the place and the error.
 #include "sweep/sweep_file.hpp"
 
 #include <fmt/core.h>

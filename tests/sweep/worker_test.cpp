@@ -1,4 +1,4 @@
-// Work in processes of their own: whatever happens there, the parent learns of it and goes on.
+// Workers in processes of their own: the parent learns of every failure and continues.
 #include "sweep/worker.hpp"
 
 #include <gtest/gtest.h>

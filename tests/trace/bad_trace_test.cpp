@@ -1,4 +1,4 @@
-// Hostile traces: one line with file and line, never a crash.
+// Malicious traces: an error of one line that names the file and the line, and never a crash.
 #include <algorithm>
 
 #include "base/hash.hpp"

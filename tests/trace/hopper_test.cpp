@@ -1,5 +1,5 @@
-// Traces of Hopper and Blackwell, and of tracers that know them: products by shape, bulk copies, values of
-// registers, clusters, compressed warps.
+// Traces of Hopper and Blackwell GPUs, and of tracers that support them: products by shape, bulk copies,
+// values of registers, clusters, compressed warps.
 #include <zstd.h>
 
 #include <algorithm>

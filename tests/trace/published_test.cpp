@@ -1,7 +1,6 @@
-// Cycles that Accel-Sim printed for traces of others: the artifacts of cspool/MLX_dev (fig21, revision
-// 21b359d0) give them for 64 blocks of one warp, each a chain of r instructions that need each other's
-// result, on Accel-Sim's Volta with eight SMs and no launch latency. docs/validation.md says what each
-// difference is.
+// Cycles that Accel-Sim printed for published traces. The artifacts of cspool/MLX_dev (fig21, revision
+// 21b359d0) have the cycles for 64 blocks of one warp, each a chain of r dependent instructions, on
+// Accel-Sim's Volta with eight SMs and no launch latency. docs/validation.md explains each difference.
 #include <fmt/core.h>
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-// The reference kernels: the same from their text as directly, and every instruction of them is simulated.
+// The reference kernels: a run from their trace text equals a direct run, and every instruction is simulated.
 #include <gtest/gtest.h>
 
 #include "arch/config_file.hpp"

@@ -1,4 +1,4 @@
-// What a trace's lines become: records, lines, sectors, bank passes, copies, streams.
+// Translation of a trace's lines: records, lines, sectors, bank passes, copies, streams.
 #include <bit>
 
 #include "arch/config_file.hpp"

@@ -13,7 +13,7 @@
 
 namespace gpumux::trace::test {
 
-/// What a kernel's file says besides its blocks.
+/// The header of a kernel's trace file.
 struct Header {
   std::string grid = "(1,1,1)";
   std::string block = "(32,1,1)";
@@ -33,7 +33,7 @@ struct Header {
   }
 };
 
-/// One block of one warp.
+/// A block with one warp.
 inline std::string block(const std::string& instructions, std::size_t count,
                          const std::string& at = "0,0,0") {
   return "#BEGIN_TB\n\nthread block = " + at + "\n\nwarp = 0\ninsts = " + std::to_string(count) + "\n" +
@@ -46,13 +46,13 @@ class TraceFolder : public testing::Test {
   void write(const std::string& name, const std::string& text) const {
     write_file_atomically(folder_ + "/" + name, text);
   }
-  /// A trace of one kernel with this text.
+  /// Writes a trace of one kernel with this text.
   void write_kernel(const std::string& text) const {
     write("kernelslist.g", "kernel-1.traceg\n");
     write("kernel-1.traceg", text);
   }
   [[nodiscard]] std::shared_ptr<const Trace> load() const { return load_trace(folder_); }
-  /// What load() throws, without the folder.
+  /// The message of the UserError that load() throws, without the folder's path.
   [[nodiscard]] std::string error() const {
     try {
       (void)load();

@@ -1,4 +1,4 @@
-// Where allocations lie, what they hold, and what memory they take.
+// Device memory: the addresses of allocations, their contents, and the host memory that they take.
 #include "workload/device_memory.hpp"
 
 #include <gtest/gtest.h>

@@ -1,4 +1,4 @@
-// From where a block could not begin anew, by hand.
+// The first instruction after which a block could not be restarted, by hand.
 #include "workload/overwrites.hpp"
 
 #include <gtest/gtest.h>

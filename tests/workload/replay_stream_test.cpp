@@ -1,4 +1,4 @@
-// A stream that begins again gives what it gave before, however it was read.
+// A restarted stream gives the same records as before, in whatever steps it was read.
 #include "workload/replay_stream.hpp"
 
 #include <gtest/gtest.h>

@@ -11,7 +11,7 @@
 
 namespace gpumux::cpu {
 
-/// Misses beyond L2: kayiran14, Table III.
+/// Classes of L2 misses per 1000 instructions (kayiran14, Table III).
 enum class MpkiClass : std::uint8_t { Low, Medium, High };
 
 struct CpuApplication {
@@ -20,22 +20,23 @@ struct CpuApplication {
   MpkiClass type;
 };
 
-/// kayiran14, Table III: 34 applications in the order of its rows.
+/// The 34 applications of kayiran14, Table III, in the order of its rows.
 [[nodiscard]] std::span<const CpuApplication> cpu_applications();
 
-/// kayiran14, Table IV: what each of 14 cores executes. Its cactusADM is Table III's cactus.
+/// A mix of kayiran14, Table IV: the application that each of 14 cores executes. The table's
+/// cactusADM is Table III's cactus.
 struct CpuMix {
   std::string_view name;
   std::array<std::string_view, 14> applications;
 };
 [[nodiscard]] std::span<const CpuMix> cpu_mixes();
 
-/// Throws UserError that names the known ones for another name.
+/// Find an application or a mix by its name. Throw UserError that lists the known names for an unknown one.
 [[nodiscard]] const CpuApplication& cpu_application(std::string_view name);
 [[nodiscard]] const CpuMix& cpu_mix(std::string_view name);
 
-/// The application's trace on a core: TraceModel with its L2 MPKI, and nothing else of its own. Two
-/// applications of the same MPKI differ by their seed, which has the name in it.
+/// The application's trace for a core: a TraceModel with the application's L2 MPKI and default values
+/// otherwise. Two applications of the same MPKI differ in their seed, which contains the name.
 [[nodiscard]] std::unique_ptr<TraceSource> generated_trace(const CpuApplication& application,
                                                            std::uint64_t seed, std::uint32_t core);
 

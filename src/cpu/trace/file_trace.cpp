@@ -11,7 +11,7 @@
 namespace gpumux::cpu {
 namespace {
 
-/// Offsets of records count what comes out of decompression.
+/// Text for error messages: for compressed files, offsets of records count decompressed bytes.
 [[nodiscard]] const char* of_what(const std::string& path) {
   return path.ends_with(".xz") || path.ends_with(".gz") || path.ends_with(".zst")
              ? " of the decompressed data"

@@ -1,4 +1,4 @@
-// A ChampSim trace in a file as a core's instructions.
+// A ChampSim trace in a file, as the instructions of a core.
 #pragma once
 
 #include <cstdint>
@@ -12,17 +12,17 @@
 
 namespace gpumux::cpu {
 
-/// Reads a trace of Records, plain or compressed (`open_bytes`), in chunks; begins anew when it has ended, as
-/// multi-programmed studies do. Needs the same memory for any length.
+/// Reads a trace of Records, plain or compressed (`open_bytes`), in chunks. Restarts at the end of the trace,
+/// as is usual in multi-programmed studies. The memory used does not depend on the trace's length.
 class FileTrace final : public TraceSource {
  public:
-  /// Reads the first chunk, so that what is no trace is refused here. Throws UserError, in one line with the
-  /// file and the byte: for what `open_bytes` refuses, an empty file, one that ends within a record, and
-  /// bytes that no record can have.
+  /// Reads the first chunk, so that a file that is no trace is rejected here. Throws UserError with the file
+  /// and the byte, in one line, for a file that `open_bytes` rejects, an empty file, a file that ends within
+  /// a record, and bytes that no record can have.
   explicit FileTrace(std::string path);
-  /// The same errors for what comes later in the file.
+  /// Throws the errors of the constructor for the rest of the file.
   std::span<const Record> next() override;
-  /// How often the trace has begun anew.
+  /// Number of times that the trace has restarted.
   [[nodiscard]] std::uint64_t restarts() const { return restarts_; }
 
  private:
@@ -32,12 +32,12 @@ class FileTrace final : public TraceSource {
   std::string path_;
   std::unique_ptr<ByteStream> bytes_;
   std::vector<Record> chunk_;
-  std::span<const Record> first_;  // read by the constructor, and not given yet
-  std::uint64_t offset_ = 0;       // decompressed bytes in front of what is read next
+  std::span<const Record> first_;  // the chunk that the constructor has read and next() has not returned yet
+  std::uint64_t offset_ = 0;       // decompressed bytes before the next chunk
   std::uint64_t restarts_ = 0;
 };
 
-/// Reads a trace once to its end: the number of its records. Throws UserError as FileTrace does.
+/// Reads a trace once to its end and returns its number of records. Throws UserError as FileTrace does.
 [[nodiscard]] std::uint64_t check_trace(const std::string& path);
 
 }  // namespace gpumux::cpu

@@ -12,21 +12,22 @@
 namespace gpumux::cpu {
 namespace {
 
-// All in one region of 4 GiB, each set from a multiple of 32 KiB on: L2's sets are used evenly.
+// Addresses of the sets of lines. All are in one region of 4 GiB. Each set starts at a multiple of 32 KiB, so
+// that L2's sets are used evenly.
 constexpr std::uint64_t kCode = 0x0040'0000;
 constexpr std::uint64_t kCodeMask = 0x3ffc;  // 16 KiB of instructions
 constexpr std::uint64_t kHot = 0x1000'0000;
 constexpr std::uint64_t kWarm = 0x2000'0000;
 constexpr std::uint64_t kFar = 0x4000'0000;
 
-constexpr std::uint8_t kFirstResult = 64;  // registers that hold results, in turn
+constexpr std::uint8_t kFirstResult = 64;  // first of the registers that hold results, in turn
 constexpr std::uint64_t kResults = 32;
-constexpr std::uint8_t kKnown = 40;   // a base or an index that nobody waits for
-constexpr std::uint8_t kChased = 41;  // what the last load of a chased burst has found
+constexpr std::uint8_t kKnown = 40;   // a base or an index that no instruction waits for
+constexpr std::uint8_t kChased = 41;  // result of the last load in a chased burst
 
 constexpr double kMostFarLines = 8.0 * 1024 * 1024;  // 1 GiB
 
-/// Of 2^16 values of a random number.
+/// Number of the 2^16 values of a random number that a share covers.
 [[nodiscard]] std::uint32_t of_65536(double share) {
   return static_cast<std::uint32_t>(std::lround(share * 65536));
 }
@@ -87,7 +88,8 @@ GeneratedTrace::GeneratedTrace(const TraceModel& model, std::uint64_t seed, std:
       two_sources_from_(65536 - of_65536(model.two_sources)),
       ip_(kCode),
       stream_at_(model.stream_count) {
-  // Geometric from 1 on: share 1 - (1 - 1/mean)^n is within n. Cut where registers are used again.
+  // Geometric distribution from 1 on: a share of 1 - (1 - 1/mean)^n is at most n. Cut off
+  // where registers are reused.
   for (std::size_t i = 0; i < distances_.size(); ++i) {
     const double share = (static_cast<double>(i) + 0.5) / static_cast<double>(distances_.size());
     std::uint32_t n = 1;
@@ -128,7 +130,7 @@ void GeneratedTrace::make(Record& record) {
   if (kind < memory_below_) {
     memory_instruction(record, bits >> 16U);
   } else if (kind < branch_below_) {
-    // Each branch mostly goes one way, always to the same place.
+    // Each branch goes mostly one way, and always to the same target.
     const std::uint64_t own = mix64(record.ip);
     constexpr std::uint64_t kSeldom = 0x1999;  // 0.1 of 2^16
     record.is_branch = 1;

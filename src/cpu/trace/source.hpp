@@ -1,4 +1,4 @@
-// Where a core's instructions come from.
+// The source of a core's instructions.
 #pragma once
 
 #include <span>
@@ -7,12 +7,11 @@
 
 namespace gpumux::cpu {
 
-/// An endless sequence of instructions, a chunk at a time, so that nothing virtual is called per instruction.
+/// An endless sequence of instructions, delivered in chunks so that there is no virtual call per instruction.
 class TraceSource {
  public:
   virtual ~TraceSource() = default;
-  /// The instructions that follow: at least one, valid until the next call. Throws UserError for a file that
-  /// turns out to be damaged.
+  /// The next instructions: at least one, valid until the next call. Throws UserError for a damaged file.
   virtual std::span<const Record> next() = 0;
 };
 

@@ -13,7 +13,7 @@ namespace gpumux::cpu {
 
 struct TraceWriter::Compressor {
   Compressor() : context(ZSTD_createCCtx(), &ZSTD_freeCCtx), out(ZSTD_CStreamOutSize()) {
-    // Neighbouring records differ little; the checksum tells damage.
+    // A low level suffices, because neighbouring records differ little. The checksum detects damage.
     constexpr int kLevel = 3;
     if (context == nullptr ||
         ZSTD_isError(ZSTD_CCtx_setParameter(context.get(), ZSTD_c_compressionLevel, kLevel)) != 0 ||

@@ -1,4 +1,4 @@
-// Writes the files that FileTrace reads.
+// Writes trace files that FileTrace reads.
 #pragma once
 
 #include <cstdint>
@@ -13,19 +13,19 @@ namespace gpumux::cpu {
 
 class TraceWriter {
  public:
-  /// A name that ends in .zst is compressed; other compressed kinds cannot be written. Throws UserError for
-  /// these, and for a file that cannot be written.
+  /// Opens a file for writing. A name that ends in .zst is compressed; other kinds of compression cannot be
+  /// written. Throws UserError for these kinds, and for a file that cannot be written.
   explicit TraceWriter(std::string path);
-  /// Leaves a file that was not closed as it is: without its end, it is refused if it is compressed.
+  /// Does not complete a file that was not closed. FileTrace rejects such a file if it is compressed.
   ~TraceWriter();
   TraceWriter(const TraceWriter&) = delete;
   TraceWriter& operator=(const TraceWriter&) = delete;
-  /// Throws UserError when the file cannot be written.
+  /// Appends a record. Throws UserError if the file cannot be written.
   void add(const Record& record) {
     buffer_.push_back(record);
     if (buffer_.size() == kBuffer) flush();
   }
-  /// Ends the file. Throws UserError when it cannot be written.
+  /// Completes the file. Throws UserError if the file cannot be written.
   void close();
   [[nodiscard]] std::uint64_t records() const { return flushed_ + buffer_.size(); }
 

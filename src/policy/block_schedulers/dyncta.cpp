@@ -1,6 +1,6 @@
-// DYNCTA: more blocks while an SM is idle or hardly waits for memory, fewer while it waits much. Source:
-// Kayiran et al., PACT 2013, as awatramani17 (section 4.3.4.2) and kayiran14 (section 3.1) use it; the
-// thresholds are those of that paper. Instead of pausing a block, an SM gets no new one.
+// DYNCTA: an SM gets more blocks while it is idle or hardly waits for memory, and fewer while it waits much.
+// Source: Kayiran et al., PACT 2013 (also of the thresholds), as awatramani17 (section 4.3.4.2) and kayiran14
+// (section 3.1) use it. Deviation: instead of pausing a block, an SM takes no new block.
 #include <fmt/core.h>
 
 #include "base/error.hpp"
@@ -15,7 +15,7 @@ struct DynctaSettings {
   std::uint64_t idle = 16;
   std::uint64_t low = 128;
   std::uint64_t high = 384;
-  bool starts_full = false;  // with what fits, not with half of it
+  bool starts_full = false;  // true: starts with all blocks that fit; false: with half
 };
 
 class Dyncta final : public Throttle {
@@ -31,7 +31,7 @@ class Dyncta final : public Throttle {
       const arch::SmProbes& probes = static_cast<const Control&>(control).sm(sm);
       const arch::SchedulerCounters now = probes.scheduler_counters();
       const arch::SchedulerCounters& before = before_[sm];
-      // Cycles of an SM: its schedulers' mean.
+      // Cycles of an SM are the mean over its schedulers.
       const std::uint64_t idle =
           (now.idle + now.synchronisation - before.idle - before.synchronisation) / schedulers;
       const std::uint64_t memory = (now.scoreboard_memory - before.scoreboard_memory) / schedulers;

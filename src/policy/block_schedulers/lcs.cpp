@@ -1,6 +1,6 @@
-// Lazy block scheduling: as many blocks as an SM has issued the work of when the first one ends. Source: Lee
-// et al., HPCA 2014, as awatramani17 (sections 3.6.3, 4.3.4.2, 4.4.5.1) describes it; its two printed
-// formulas differ, and the one of the ratio is that of the idea.
+// Lazy block scheduling: when the first block of a kernel on an SM ends, the SM's issued instructions divided
+// by those of the block give the number of blocks. Source: Lee et al., HPCA 2014, as awatramani17 (sections
+// 3.6.3, 4.3.4.2, 4.4.5.1) describes it. The two printed formulas differ; the ratio matches the idea.
 #include <set>
 
 #include "policy/block_schedulers/throttle.hpp"
@@ -11,8 +11,8 @@ namespace {
 
 class Lcs final : public Throttle {
  public:
-  /// Of the two formulas that awatramani17 prints: work of all over work of one (section 4.4.5.1), or what
-  /// fits times work of one over work of all (section 4.3.4.2).
+  /// The two formulas that awatramani17 prints. Ratio: work of all blocks over work of one (section 4.4.5.1).
+  /// Inverse: blocks that fit times work of one, over work of all blocks (section 4.3.4.2).
   enum class Formula : std::uint8_t { Ratio, Inverse };
   Lcs(Formula formula, bool rounds_up) : formula_(formula), rounds_up_(rounds_up) {}
   [[nodiscard]] Needs needs(const View&) const override { return {.block_ends = !undecided_.empty()}; }
@@ -21,7 +21,7 @@ class Lcs final : public Throttle {
     for (std::uint32_t sm = 0; sm < control.config().sms; ++sm) {
       const auto id = static_cast<SmId>(sm);
       undecided_.insert({id, kernel.slot});
-      // Whatever the policy's limit is, it may rise.
+      // The policy's limit is not applied here, because it may rise later.
       share(id, kernel.slot).most = share(id, kernel.slot).blocks = kernel.max_blocks_per_sm;
     }
   }

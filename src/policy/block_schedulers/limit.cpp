@@ -9,7 +9,7 @@
 namespace gpumux::policy {
 namespace {
 
-constexpr std::uint64_t kMost = 255;  // blocks of an SM
+constexpr std::uint64_t kMost = 255;  // blocks per SM
 
 class Limit final : public RoundRobin {
  public:

@@ -1,4 +1,4 @@
-// Round robin over the SMs, as many blocks as fit: what GPUs do. Source: awatramani17 section 2.2.2.
+// Round robin over the SMs, with as many blocks as fit, as on GPUs. Source: awatramani17 section 2.2.2.
 #include "policy/block_schedulers/round_robin.hpp"
 
 namespace gpumux::policy {

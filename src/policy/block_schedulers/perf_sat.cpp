@@ -1,5 +1,5 @@
-// Perf-Sat: each SM looks for the number of blocks of a kernel at which it stalls least. Source: awatramani17
-// section 4.3.2.
+// Perf-Sat: each SM searches for the number of blocks of a kernel at which it stalls least. Source:
+// awatramani17 section 4.3.2.
 #include <algorithm>
 
 #include "policy/block_schedulers/saturation.hpp"
@@ -10,8 +10,8 @@ namespace gpumux::policy {
 namespace {
 
 struct PerfSatSettings {
-  Cycle look = 100;           // while an SM has not as many blocks as it is to be sampled with, so often
-  std::uint32_t changes = 3;  // of direction, at most
+  Cycle look = 100;           // interval of checks whether an SM holds the blocks to be sampled
+  std::uint32_t changes = 3;  // changes of direction, at most
 };
 
 class PerfSat final : public Throttle {
@@ -33,7 +33,7 @@ class PerfSat final : public Throttle {
     look_at_limits(control);
   }
   void kernel_fully_dispatched(Control&, const RunningKernel& kernel) override { end_of(kernel.slot); }
-  /// The first block of the kernel on this SM says how long a sample takes.
+  /// Sets the length of a sample from the first block of the kernel that ends on this SM.
   void block_ended(Control& control, const RunningKernel& kernel, SmId sm) override {
     const Cycle one_block = ended_block(kernel).cycles;
     const auto at = searches_.find({sm, kernel.slot});
@@ -79,10 +79,10 @@ class PerfSat final : public Throttle {
   struct Search {
     Search(std::uint32_t most, std::uint32_t changes) : of(most, changes) {}
     SaturationSearch of;
-    bool ended = false;   // the grid has no block left: nothing can be sampled any more
-    Cycle one_block = 0;  // cycles of the first block that ended here
-    Cycle period = 0;     // of a sample; 0: not known yet
-    Cycle end = kNever;   // of the sample that is taken
+    bool ended = false;   // no more blocks in the grid, so no more samples
+    Cycle one_block = 0;  // cycles of the first block that ended on this SM
+    Cycle period = 0;     // length of a sample in cycles; 0: not known yet
+    Cycle end = kNever;   // end of the sample in progress
     std::uint64_t stalls_before = 0;
     [[nodiscard]] bool over() const { return ended || of.found(); }
   };
@@ -96,7 +96,7 @@ class PerfSat final : public Throttle {
     for (auto& [at, search] : searches_)
       if (at.second == kernel) search.ended = true;
   }
-  /// Where a policy's limit has changed, the search begins anew.
+  /// Restarts the searches on SMs whose limit a policy has changed.
   void look_at_limits(Control& control) {
     for (const RunningKernel& kernel : control.kernels()) {
       for (std::uint32_t sm = 0; sm < control.config().sms; ++sm) {
@@ -115,7 +115,7 @@ class PerfSat final : public Throttle {
     }
     set_next(control);
   }
-  /// Scoreboard and pipeline stalls of all the SM's schedulers (section 4.3.1.3).
+  /// Scoreboard and pipeline stalls of all schedulers of the SM (section 4.3.1.3).
   [[nodiscard]] static std::uint64_t stalls(const Control& control, SmId sm) {
     const arch::SchedulerCounters cycles = control.sm(sm).scheduler_counters();
     return cycles.scoreboard_memory + cycles.scoreboard_alu + cycles.pipeline_memory + cycles.pipeline_alu;

@@ -1,11 +1,11 @@
-// The order over SMs that block schedulers share.
+// Round robin over the SMs, for several block schedulers.
 #pragma once
 
 #include "policy/block_scheduler.hpp"
 
 namespace gpumux::policy {
 
-/// One SM after the other, from behind the one that took the last block.
+/// Offers blocks to one SM after another, starting behind the SM that took the last block.
 class RoundRobin : public BlockScheduler {
  public:
   void order(std::uint32_t sms, std::vector<SmId>& order) override;

@@ -30,14 +30,14 @@ void SaturationSearch::sample(std::uint64_t stalls) {
     case State::StrongIncrease:
     case State::StrongDecrease:
       if (stalls < before_) return go_on(state_, stalls);
-      // The sample is dropped: the next one, of as many blocks, decides.
+      // This sample is dropped; the next one, with as many blocks, decides.
       state_ = state_ == State::StrongIncrease ? State::WeakIncrease : State::WeakDecrease;
       return;
     case State::Found: return;
   }
 }
 
-/// One step further in the direction that is decided, as far as there is room.
+/// Takes one more step in the decided direction, or ends the search at the limit.
 void SaturationSearch::go_on(State strong, std::uint64_t stalls) {
   before_ = stalls;
   state_ = strong;
@@ -45,14 +45,14 @@ void SaturationSearch::go_on(State strong, std::uint64_t stalls) {
   return blocks_ == 1 ? find(1) : void(--blocks_);
 }
 
-/// Two decisions in a row for the same direction are needed.
+/// Decides the direction: two decisions in a row for the same direction are needed.
 void SaturationSearch::seek_direction(std::uint64_t stalls) {
   const bool fewer = stalls < before_;
   if (state_ == State::WeakIncrease && fewer && !history_) {
     history_ = true;
     return;
   }
-  if (fewer) {  // the second one for it
+  if (fewer) {  // the second decision for this direction
     direction_ = true;
     toggles_ = 0;
     return go_on(state_ == State::WeakIncrease ? State::StrongIncrease : State::StrongDecrease, stalls);
@@ -68,7 +68,7 @@ void SaturationSearch::seek_direction(std::uint64_t stalls) {
   state_ = down ? State::WeakDecrease : State::WeakIncrease;
 }
 
-/// One count beyond what may be the optimum, sampled again.
+/// Decides after a second sample with one block beyond a possible optimum.
 void SaturationSearch::doubt(State strong, std::uint64_t stalls) {
   const std::uint32_t optimum = strong == State::StrongIncrease ? blocks_ - 1 : blocks_ + 1;
   if (stalls > before_ || ++toggles_ > most_toggles_) return find(optimum);

@@ -1,13 +1,14 @@
-// Perf-Sat's search for the number of blocks from which on more of them only stall each other. Source:
-// awatramani17 section 4.3.2.2. Its figure 4.4 is not in the text; docs/schedulers.md has the machine as it
-// is rebuilt from the text.
+// Perf-Sat's search for the number of blocks beyond which more blocks only stall each other. Source:
+// awatramani17 section 4.3.2.2. The text available to us lacks its figure 4.4; docs/schedulers.md describes
+// the state machine rebuilt from the text.
 #pragma once
 
 #include <cstdint>
 
 namespace gpumux::policy {
 
-/// Of one kernel on one SM. Samples are cycles in which the SM stalled with blocks() resident.
+/// The search for one kernel on one SM. A sample is the number of cycles in which the SM stalled with
+/// blocks() resident.
 class SaturationSearch {
  public:
   enum class State : std::uint8_t {
@@ -20,10 +21,10 @@ class SaturationSearch {
   };
 
   static constexpr std::uint32_t kMostToggles = 3;
-  /// Begins with half of `most` (1 or more), rounded up; changes its direction `toggles` times at most.
+  /// Starts with half of `most` (1 or more), rounded up, and changes direction at most `toggles` times.
   explicit SaturationSearch(std::uint32_t most, std::uint32_t toggles = kMostToggles);
   void sample(std::uint64_t stalls);
-  /// With which to run: the optimum once it is found.
+  /// Blocks to run with: those of the next sample or, once the search has ended, the optimum.
   [[nodiscard]] std::uint32_t blocks() const { return blocks_; }
   [[nodiscard]] State state() const { return state_; }
   [[nodiscard]] bool found() const { return state_ == State::Found; }
@@ -41,9 +42,9 @@ class SaturationSearch {
   std::uint32_t blocks_;
   State state_ = State::First;
   std::uint64_t before_ = 0;   // the sample to compare with
-  bool direction_ = false;     // it is decided
-  bool history_ = false;       // the last decision in weak-increase was for more
-  std::uint32_t toggles_ = 0;  // between weak-increase and weak-decrease; then between weak and strong
+  bool direction_ = false;     // the direction is decided
+  bool history_ = false;       // the last decision in WeakIncrease was for more blocks
+  std::uint32_t toggles_ = 0;  // changes between WeakIncrease and WeakDecrease, then between weak and strong
   std::uint32_t samples_ = 0;
 };
 

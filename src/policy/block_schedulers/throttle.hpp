@@ -1,4 +1,4 @@
-// What block schedulers have in common that find out how many blocks of a kernel an SM should hold.
+// Common part of block schedulers that determine how many blocks of a kernel an SM should hold.
 #pragma once
 
 #include <algorithm>
@@ -9,8 +9,8 @@
 
 namespace gpumux::policy {
 
-/// Round robin over the SMs, each with a number of blocks of each kernel that may change while it runs. An SM
-/// that holds more gets no new one until enough have ended.
+/// Round robin over the SMs with a limit of blocks for each SM and kernel, which may change during the run.
+/// An SM above its limit gets no new block until enough blocks have ended.
 class Throttle : public RoundRobin {
  public:
   [[nodiscard]] std::optional<KernelSlot> choose(SmId id, const arch::SmProbes& sm,
@@ -23,7 +23,7 @@ class Throttle : public RoundRobin {
   }
   void kernel_arrived(Control& control, const RunningKernel& kernel) override {
     ended_.erase(kernel.slot);
-    std::erase_if(shares_, [&](const auto& entry) {  // of kernels that have ended
+    std::erase_if(shares_, [&](const auto& entry) {  // entries of kernels that have ended
       return entry.second.app == kernel.app &&
              std::none_of(control.kernels().begin(), control.kernels().end(),
                           [&](const RunningKernel& other) { return other.slot == entry.first.second; });
@@ -40,23 +40,24 @@ class Throttle : public RoundRobin {
     RoundRobin::placed(sm, kernel);
     if (Share* share = find(sm, kernel); share != nullptr) share->used = true;
   }
-  /// For each application the means of what its kernels have come to, and of what fits, over the SMs that had
-  /// their blocks.
+  /// Reports for each application the mean limit, and the mean number of blocks that fit, over the SMs that
+  /// had its blocks.
   [[nodiscard]] Report report(const Probes&) const override;
 
  protected:
   struct Share {
     AppId app = 0;
-    std::uint32_t most = 1;    // that the SM has room for, within the policy's limit
-    std::uint32_t blocks = 1;  // that it may hold
-    bool used = false;         // it has had some
+    std::uint32_t most = 1;    // blocks that the SM has room for, within the policy's limit
+    std::uint32_t blocks = 1;  // blocks that the SM may hold
+    bool used = false;         // the SM has had a block
   };
-  /// Of the kernel's blocks, within the policy's limit of now; where the policy does not serve it, of all.
+  /// Blocks of the kernel that fit the SM, within the policy's present limit; if the policy's limit is 0,
+  /// without a limit.
   [[nodiscard]] static std::uint32_t room_for(const Control& control, SmId sm, const RunningKernel& kernel) {
     const std::uint32_t limit = control.sm(sm).block_limit(kernel.slot);
     return limit == 0 ? kernel.max_blocks_per_sm : std::min(limit, kernel.max_blocks_per_sm);
   }
-  /// With how many a kernel begins, of `most`.
+  /// The limit that a kernel starts with, if `most` blocks fit.
   [[nodiscard]] virtual std::uint32_t first_blocks(std::uint32_t most) const = 0;
   [[nodiscard]] Share* find(SmId sm, KernelSlot kernel) {
     const auto at = shares_.find({sm, kernel});
@@ -64,10 +65,11 @@ class Throttle : public RoundRobin {
   }
   [[nodiscard]] Share& share(SmId sm, KernelSlot kernel) { return shares_.at({sm, kernel}); }
   struct EndedBlock {
-    std::uint64_t instructions = 0;  // warp instructions that it issued; 0: it has not come to its end
-    Cycle cycles = 0;                // that it was on SMs
+    std::uint64_t instructions = 0;  // warp instructions of the block; 0: it did not complete
+    Cycle cycles = 0;                // cycles that the block was on SMs
   };
-  /// The one that block_ended() is about, if it is called at every end of the kernel's blocks.
+  /// The block that the present call of block_ended() is about. Requires a call at every end of a block of
+  /// the kernel.
   [[nodiscard]] EndedBlock ended_block(const RunningKernel& kernel) {
     EndedBlock& before = ended_[kernel.slot];
     const EndedBlock all{kernel.done_instructions, kernel.done_cycles};

@@ -39,7 +39,7 @@ void BalancedLevel::learn(std::uint64_t stall) {
     return;
   }
   const double next = *average * 0.25 + now * 0.75;
-  average = exact ? next : std::floor(next);  // adders and shifters of whole numbers
+  average = exact ? next : std::floor(next);  // the paper's hardware: adders and shifters of whole numbers
 }
 
 std::optional<double> BalancedLevel::difference(std::size_t at, std::size_t than) const {

@@ -1,5 +1,5 @@
-// CM-BAL: as CM-CPU, but each SM by itself, by levels, and no further than it can hide latencies: the more
-// the user cares for the GPU, the smaller a k. Source: kayiran14 sections 4.2, 6.1.
+// CM-BAL: like CM-CPU, but each SM decides by itself, in levels, and keeps enough warps to hide latencies. A
+// smaller k favours the GPU. Source: kayiran14 sections 4.2, 6.1.
 #include <bit>
 
 #include "base/error.hpp"
@@ -10,9 +10,9 @@
 namespace gpumux::policy {
 namespace {
 
-constexpr std::uint64_t kStep = 32;        // k of CM-BAL1; of CM-BAL2 twice that, and so on
+constexpr std::uint64_t kStep = 32;        // k of CM-BAL1; CM-BAL2 has twice as much, and so on
 constexpr std::uint64_t kMostNumbers = 4;  // CM-BAL1 to CM-BAL4
-constexpr double kIntervalOfK = 1024;      // k is proportional to the interval: these are for so many cycles
+constexpr double kIntervalOfK = 1024;      // cycles of an interval for which these values of k hold
 
 class CmBal final : public WarpLimiter {
  public:
@@ -44,7 +44,7 @@ class CmBal final : public WarpLimiter {
     const std::uint64_t all = interval_cycles() * control.config().sm.schedulers;
     for (std::uint32_t sm = 0; sm < sms_.size(); ++sm) {
       const std::uint64_t issued = static_cast<const Control&>(control).sm(sm).scheduler_counters().issued;
-      // Also without a block: nothing can be issued then.
+      // An SM without a block counts as stalled, because it can issue nothing.
       const std::uint64_t stall = all - std::min(all, issued - issued_[sm]);
       issued_[sm] = issued;
       const BalanceReason reason = sms_[sm].step(scaled(stall), change);
@@ -55,7 +55,8 @@ class CmBal final : public WarpLimiter {
   void invalidate() {
     for (BalancedLevel& sm : sms_) sm.invalidate();
   }
-  /// Of an entry of the table: one too few for schedulers that stall throughout.
+  /// Bits of an entry of the table: one count too few for schedulers that stall in every cycle of an
+  /// interval.
   [[nodiscard]] std::uint32_t stall_bits(const arch::MachineConfig& config) const {
     return static_cast<std::uint32_t>(std::bit_width(settings().interval * config.sm.schedulers - 1));
   }
@@ -74,11 +75,11 @@ class CmBal final : public WarpLimiter {
 
   BalanceSettings balance_;
   std::vector<BalancedLevel> sms_;
-  std::vector<std::uint64_t> issued_;  // scheduler cycles, by SM
+  std::vector<std::uint64_t> issued_;  // issued_ by SM, in scheduler cycles
   std::array<std::uint64_t, 4> reasons_{};
 };
 
-/// "acb": the rules, the first first.
+/// The order of the rules that `text` spells, as in "acb".
 std::array<BalanceSettings::Rule, 3> rules(const std::string& text) {
   using Rule = BalanceSettings::Rule;
   std::array<Rule, 3> order{};

@@ -1,5 +1,5 @@
-// CM-CPU: fewer warps on all SMs while memory controllers or the reply network are congested, more while
-// neither is, whatever that costs the GPU. Source: kayiran14 section 4.1.
+// CM-CPU: fewer warps on all SMs while memory controllers or the reply network are congested, and more while
+// neither is, whatever the cost for the GPU. Source: kayiran14 section 4.1.
 #include "policy/concurrency_controls/warp_limiter.hpp"
 #include "policy/concurrency_controls/warp_steps.hpp"
 

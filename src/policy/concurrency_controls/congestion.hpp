@@ -1,5 +1,5 @@
-// How congested memory was in an interval, and what that asks of concurrency. Source: kayiran14 sections
-// 3.2.1 (the metrics), 4.1 (the decision), 5 (the counters).
+// Metrics of memory congestion in an interval, and the change of concurrency that follows. Source: kayiran14
+// sections 3.2.1 (the metrics), 4.1 (the decision), 5 (the counters).
 #pragma once
 
 #include <cstdint>
@@ -11,34 +11,34 @@ namespace gpumux::policy {
 
 struct CongestionSettings {
   Cycle interval = 1024;  // core cycles
-  double high = 1;        // t_H and t_L: partitions of which a request, or a reply, is stalled, on average
-  double low = 0.25;      // over the interval
-  bool high_at = true;    // a metric that is t_H counts as high; false: as medium. The paper does not say.
-  bool saturates = true;  // counters have so many bits as the paper gives them; false: they hold everything
+  double high = 1;        // thresholds t_H and t_L: mean number of partitions over the interval
+  double low = 0.25;      // in which a request, or a reply, is stalled
+  bool high_at = true;    // a metric equal to t_H counts as high; false: as medium. The paper does not say.
+  bool saturates = true;  // counters have as many bits as in the paper; false: counters are exact
   /// Options interval=, high=, low=, at_high= and counters= of a concurrency control.
   static CongestionSettings read(LevelArguments& arguments);
 };
 
 enum class Change : std::uint8_t { Decrease, Keep, Increase };
 
-/// The counters of an interval: two in each partition, two sums over these. The paper's have 10 and 13 bits,
-/// for 1024 cycles and 8 partitions: one too few for a partition that is stalled throughout, which then
-/// counts 1023.
+/// The counters of an interval: two in each partition, and two sums over partitions. The paper's have 10 and
+/// 13 bits, for 1024 cycles and 8 partitions. This is one count too few: a partition that is stalled
+/// throughout counts 1023 instead of 1024.
 class CongestionCounters {
  public:
   CongestionCounters(const CongestionSettings& settings, std::uint32_t partitions);
 
-  /// In a partition a request was stalled because the memory controller's queue was full for so many of the
-  /// interval's cycles, and a reply because the reply network was.
+  /// Adds the counts of one partition: cycles in which a request was stalled because the memory controller's
+  /// queue was full, and cycles in which a reply was stalled because the reply network was full.
   void add(std::uint64_t controller, std::uint64_t network);
   /// stall_MC and stall_net: stalled partitions per cycle.
   [[nodiscard]] double controller() const { return per_cycle(controller_); }
   [[nodiscard]] double network() const { return per_cycle(network_); }
-  /// One of them high: fewer warps. Both low: more.
+  /// Decrease if a metric is high; Increase if both are low; else Keep.
   [[nodiscard]] Change decide() const;
   void clear() { controller_ = network_ = 0; }
 
-  /// Of one counter.
+  /// Bits of one counter in a partition.
   [[nodiscard]] std::uint32_t partition_bits() const { return partition_bits_; }
   [[nodiscard]] std::uint32_t sum_bits() const { return sum_bits_; }
 
@@ -52,7 +52,7 @@ class CongestionCounters {
   std::uint64_t controller_ = 0, network_ = 0;
 };
 
-/// The greatest that a counter of so many bits holds.
+/// The largest value of a counter with this many bits.
 [[nodiscard]] constexpr std::uint64_t most_of_bits(std::uint32_t bits) {
   return (std::uint64_t{1} << bits) - 1;
 }

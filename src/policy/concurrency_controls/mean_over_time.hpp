@@ -1,4 +1,4 @@
-// A value over a run of any length, as means over parts of it.
+// A value over a run of any length, as means over parts of the run.
 #pragma once
 
 #include <cstddef>
@@ -9,13 +9,14 @@
 
 namespace gpumux::policy {
 
-/// At most so many means, each of as many intervals: when there would be more, each two become one.
+/// A sequence of at most `most` means, each over the same number of intervals. When one more would be needed,
+/// each two are merged into one.
 class MeanOverTime {
  public:
-  /// `most`: even.
+  /// `most`: the largest number of means, even.
   explicit MeanOverTime(std::size_t most) : most_(most) {}
 
-  /// In an interval of so many cycles, which ends at `end`.
+  /// Adds the value in an interval of `cycles` cycles that ends at `end`.
   void add(Cycle end, Cycle cycles, double value) {
     if (parts_.empty() || parts_.back().intervals == intervals_) {
       if (parts_.size() == most_) halve();
@@ -27,7 +28,7 @@ class MeanOverTime {
     part.sum += value * static_cast<double>(cycles);
     ++part.intervals;
   }
-  /// The end of each part, and the mean over it.
+  /// The end of each part in cycles, and the mean over the part.
   [[nodiscard]] std::vector<std::pair<double, double>> points() const {
     std::vector<std::pair<double, double>> points;
     for (const Part& part : parts_)
@@ -53,7 +54,7 @@ class MeanOverTime {
   }
 
   std::size_t most_;
-  std::size_t intervals_ = 1;  // of a part
+  std::size_t intervals_ = 1;  // intervals per part
   std::vector<Part> parts_;
 };
 

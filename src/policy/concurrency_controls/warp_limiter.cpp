@@ -30,7 +30,7 @@ void WarpLimiter::begin(Control& control) {
   limits_.assign(config.sms, most);
   least_ = first;
   for (std::uint32_t sm = 0; sm < config.sms; ++sm) set_limit(control, sm, first);
-  decreases_ = 0;  // the first limit is no change
+  decreases_ = 0;  // the first limit does not count as a change
   limit_sums_.assign(config.sms, 0);
   of_sms_.assign(config.sms, MeanOverTime(kMostPointsOfSm));
   before_.resize(config.l2.partitions);
@@ -41,7 +41,7 @@ void WarpLimiter::set_limit(Control& control, std::uint32_t sm, std::uint32_t wa
   if (limits_[sm] == warps) return;
   ++(warps < limits_[sm] ? decreases_ : increases_);
   limits_[sm] = warps;
-  // As many as there are is no limit, which costs the SM nothing.
+  // A limit equal to all warps is set as 0 (no limit), which costs the SM nothing.
   control.sm(sm).limit_all_warps(warps < most_warps(control.config()) ? warps : 0);
 }
 
@@ -63,7 +63,7 @@ void WarpLimiter::epoch_ended(Control& control) {
   if (cycles_ == 0) return;
   last_ = control.now();
   const Change change = measure(control);
-  if (control.kernels().empty()) return;  // what congests the memory then is nobody's warps
+  if (control.kernels().empty()) return;  // without kernels, warps are not the cause of congestion
   record(control);
   interval_ended(control, change);
 }
@@ -87,7 +87,7 @@ void WarpLimiter::record(const Control& control) {
 }
 
 std::uint32_t WarpLimiter::storage_bits(const arch::MachineConfig& config) const {
-  return static_cast<std::uint32_t>(std::bit_width(most_warps(config)));  // of the limit
+  return static_cast<std::uint32_t>(std::bit_width(most_warps(config)));  // bits of the limit
 }
 
 Report WarpLimiter::report(const Probes& probes) const {
@@ -109,7 +109,7 @@ Report WarpLimiter::report(const Probes& probes) const {
   add_to_report(report);
   add("storage_bits_per_sm", storage_bits(config));
   add("storage_bits_per_partition", 2 * counters.partition_bits());
-  // Two sums, and the thresholds that they are compared with.
+  // Two sums, and the two thresholds that the sums are compared with.
   add("storage_bits_of_block_scheduler", 4 * counters.sum_bits());
   if (intervals_ == 0) return report;
   const auto curve = [&](const char* name, std::vector<std::pair<double, double>> points) -> Report::Curve& {

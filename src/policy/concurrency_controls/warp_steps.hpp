@@ -1,4 +1,4 @@
-// By how many warps CM-CPU changes its limit. Source: kayiran14 section 4.1.
+// The steps of CM-CPU's limit, in warps. Source: kayiran14 section 4.1.
 #pragma once
 
 #include <algorithm>
@@ -8,15 +8,16 @@
 
 namespace gpumux::policy {
 
-/// Two at a time from 8 warps on, one at a time below, where each has more effect. The paper gives both steps
-/// to a limit of exactly 8.
+/// Steps of two warps from `edge` (8) warps on, and of one warp below, where a warp has more effect. The
+/// paper gives both steps for a limit of exactly 8.
 struct WarpSteps {
-  enum class AtEdge : std::uint8_t { ByDirection, Small, Large };  // up by two and down by one; one; two
+  enum class AtEdge : std::uint8_t { ByDirection, Small, Large };  // up by 2 and down by 1; by 1; by 2
   static constexpr std::uint32_t kSmall = 1, kLarge = 2;
   std::uint32_t edge = 8;
   AtEdge at_edge = AtEdge::ByDirection;
 
-  /// The limit after one of `limit` warps, 1 to `most`. A step from above does not go beyond the edge.
+  /// The limit that follows `limit` after `change`, from 1 to `most`. A step down from above `edge` does not
+  /// go below it.
   [[nodiscard]] std::uint32_t next(std::uint32_t limit, Change change, std::uint32_t most) const {
     const auto step = [&](bool up) {
       if (limit != edge) return limit > edge ? kLarge : kSmall;

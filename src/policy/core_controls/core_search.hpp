@@ -1,19 +1,20 @@
-// A search for the fewest cores that are nearly as fast as all.
+// A search for the fewest cores that are nearly as fast as all cores.
 #pragma once
 
 #include <cstdint>
 
 namespace gpumux::policy {
 
-/// Pure: it is told the IPC of samples, and says what to sample next.
+/// Interface of a search. It depends only on the IPCs of samples, and selects the number of cores of the next
+/// sample.
 class CoreSearch {
  public:
   virtual ~CoreSearch() = default;
-  /// With how many cores the next sample is to be taken; the first with all. Once it is found: their number.
+  /// Cores of the next sample (all cores for the first) or, once the search has ended, the result.
   [[nodiscard]] std::uint32_t cores() const { return cores_; }
   [[nodiscard]] bool found() const { return found_; }
   [[nodiscard]] std::uint32_t samples() const { return samples_; }
-  /// `ipc`: of all cores that were active in the sample together.
+  /// Takes a sample. `ipc`: of all active cores together.
   void sample(double ipc) {
     ++samples_;
     sampled(ipc);

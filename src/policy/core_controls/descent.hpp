@@ -1,4 +1,4 @@
-// Seq-Det's search: one core fewer each time. Source: awatramani17 section 4.4, after Song et al.
+// Seq-Det's search: one core fewer in each sample. Source: awatramani17 section 4.4, after Song et al.
 #pragma once
 
 #include <algorithm>
@@ -7,11 +7,12 @@
 
 namespace gpumux::policy {
 
-/// As long as the IPC stays within the threshold of that of all cores, or of the highest sample so far; on
-/// the first that does not, it goes back by one.
+/// Removes cores while the IPC is within the threshold of the IPC of all cores, or of the highest sample so
+/// far. At the first IPC below the threshold, adds one core again and ends.
 class CoreDescent final : public CoreSearch {
  public:
-  /// `threshold`: what share may be lost, from 0 to below 1; `of_best`: of the highest sample.
+  /// `threshold`: the fraction of the IPC that may be lost, from 0 to below 1. `of_best`: relative to the
+  /// highest sample.
   CoreDescent(std::uint32_t all, double threshold, bool of_best)
       : CoreSearch(all), all_(all), threshold_(threshold), of_best_(of_best) {}
 

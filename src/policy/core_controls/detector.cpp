@@ -29,7 +29,8 @@ void CoreDetector::kernel_ended(Control& control, const RunningKernel&) {
   if (phase_ != Phase::Resting) give_up(control);
 }
 
-/// Of several kernels, too: the others may have to wait for this one's end.
+/// Gives the search up, even if other kernels have blocks left: they may have to wait for the end of this
+/// kernel.
 void CoreDetector::kernel_fully_dispatched(Control& control, const RunningKernel&) {
   over_ = true;
   control.set_alarm(control.now());  // not while blocks are dispatched
@@ -45,12 +46,12 @@ void CoreDetector::window_ended(Control& control) {
     if (std::as_const(control).sm(sm).memory_in_flight() != 0) return;
   set_active(control, search_->cores(), SmDuty::Closed);
   begin_sample(control);
-  control.set_alarm(control.now());  // needs() has changed, as below
+  control.set_alarm(control.now());  // because needs() has changed, as in empty() and end_search()
 }
 
 void CoreDetector::block_ended(Control& control, const RunningKernel&, SmId sm) {
   if (phase_ != Phase::Sampling || sm >= search_->cores()) return;
-  // Several that have ended on an SM in one window have all left before the first is told.
+  // Blocks that end on an SM in the same window have all left before the first of these calls.
   Holder& holder = holders_[sm];
   if (std::exchange(holder.last, control.now()) != control.now()) holder.together = 0;
   holder.blocks = std::max(holder.blocks, resident(control, sm) + ++holder.together);
@@ -80,7 +81,7 @@ std::optional<double> CoreDetector::measure_together(const Control& control) {
     return sample_.ended < how_.waves * wave;
   };
   if (goes_on()) return std::nullopt;
-  // Those of which no block has ended hold some, too.
+  // SMs on which no block has ended also hold blocks.
   for (std::uint32_t i = 0; i < search_->cores(); ++i)
     holders_[i].blocks = std::max(holders_[i].blocks, resident(control, static_cast<SmId>(i)));
   if (goes_on()) return std::nullopt;
@@ -108,7 +109,7 @@ std::optional<double> CoreDetector::measure_each(const Control& control, SmId sm
 
 void CoreDetector::begin_search(Control& control) {
   if (phase_ != Phase::Resting) search_cycles_ += control.now() - search_begin_;
-  // A paused SM would hold up the whole grid, and with it the samples of the others.
+  // A paused SM would hold up the whole grid, and the samples of the other SMs with it.
   if (std::any_of(control.kernels().begin(), control.kernels().end(),
                   [](const RunningKernel& kernel) { return kernel.cooperative; })) {
     phase_ = Phase::Resting;

@@ -13,7 +13,7 @@ void CoreEstimation::sampled(double ipc) {
   const Record now{cores(), ipc};
   if (ipc >= enough_) return end(now.cores);
   const double slope = (now.ipc - before_.ipc) / (now.cores - before_.cores);
-  // Where the samples do not rise, all cores are beyond any line.
+  // If the samples do not rise, no number of cores can be estimated from the line.
   std::uint32_t estimate = now.cores + step_;
   if (slope > 0) {
     const double crossing = std::ceil(now.cores + (enough_ - now.ipc) / slope);

@@ -5,13 +5,14 @@
 
 namespace gpumux::policy {
 
-/// Samples all cores, then one, then where the line through the last two samples (the first time: through the
-/// origin and one core) meets what is fast enough, until a sample is. Where an
-/// estimate does not go on, `step` cores more follow, which the thesis does not treat; one that comes to all
-/// cores is not sampled.
+/// Samples all cores, then one core. Each next number of cores is where the line through the last two samples
+/// (at first: through the origin and the sample of one core) reaches the required IPC. The search ends at the
+/// first sample that reaches it. If the line leads to no larger number, `step` more cores are sampled, a case
+/// that the thesis does not treat. A result of all cores is not sampled again.
 class CoreEstimation final : public CoreSearch {
  public:
-  /// `threshold`: what share of the IPC of all cores may be lost, from 0 to below 1; `step`: from 1 on.
+  /// `threshold`: the fraction of the IPC of all cores that may be lost, from 0 to below 1. `step`: at least
+  /// 1.
   CoreEstimation(std::uint32_t all, double threshold, std::uint32_t step = 1)
       : CoreSearch(all), all_(all), threshold_(threshold), step_(step) {}
 
@@ -25,7 +26,7 @@ class CoreEstimation final : public CoreSearch {
   std::uint32_t all_;
   double threshold_;
   std::uint32_t step_;  // cores
-  double enough_ = 0;   // IPC
+  double enough_ = 0;   // required IPC
   Record before_;
 };
 

@@ -1,5 +1,5 @@
-// The first SMs alone serve, throughout: what an exhaustive search for the best number tries. Source:
-// awatramani17 section 4.4.1.
+// Only the first N SMs serve, throughout the run. An exhaustive search for the best number uses this control.
+// Source: awatramani17 section 4.4.1.
 #include "base/error.hpp"
 #include "base/text.hpp"
 #include "policy/core_control.hpp"
@@ -7,7 +7,7 @@
 namespace gpumux::policy {
 namespace {
 
-constexpr std::uint32_t kMostFirst = 1024;  // of any machine
+constexpr std::uint32_t kMostFirst = 1024;  // SMs of any machine
 
 class First final : public CoreControl {
  public:

@@ -1,4 +1,5 @@
-// ONAC, optimal number of active cores: estimates how many are enough. Source: awatramani17 section 4.4.2.
+// ONAC, optimal number of active cores: estimates how many cores are enough. Source: awatramani17 section
+// 4.4.2.
 #include <string>
 
 #include "policy/core_controls/detector.hpp"

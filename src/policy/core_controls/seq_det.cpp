@@ -1,4 +1,5 @@
-// Sequential detection of how many cores are enough, one fewer at a time. Source: awatramani17 section 4.4.
+// Sequential detection of how many cores are enough, with one core fewer in each sample. Source: awatramani17
+// section 4.4.
 #include "policy/core_controls/descent.hpp"
 #include "policy/core_controls/detector.hpp"
 #include "policy/level_arguments.hpp"

@@ -1,5 +1,5 @@
-// DMIL: limits of memory instructions in flight that follow from reservation failures. Source: dai18
-// section 3.3.2.
+// DMIL: limits of memory instructions in flight, computed from reservation failures. Source: dai18 section
+// 3.3.2.
 #include <fmt/core.h>
 
 #include <optional>

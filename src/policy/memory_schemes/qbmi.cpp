@@ -1,4 +1,4 @@
-// QBMI: memory instructions in order of quotas that balance requests. Source: dai18 section 3.2.
+// QBMI: memory instructions in the order of quotas that balance requests. Source: dai18 section 3.2.
 #include "policy/memory_schemes/settings.hpp"
 
 namespace gpumux::policy {

@@ -1,17 +1,17 @@
-// Settings that several memory schemes have.
+// Settings that several memory schemes share.
 #pragma once
 
 #include "policy/memory_scheme.hpp"
 
 namespace gpumux::policy {
 
-/// Requests between updates of what is counted.
+/// Setting: requests between updates of quotas or limits.
 [[nodiscard]] MemorySetting interval_setting();
-/// How far the failure counter of a dynamic limit goes.
+/// Setting: whether the failure counter of a dynamic limit saturates.
 [[nodiscard]] MemorySetting unbounded_setting();
-/// Until when a store is in flight.
+/// Setting: until when a store counts as in flight.
 [[nodiscard]] MemorySetting stores_setting();
-/// When a scheduler offers a memory instruction, and which ones take turns.
+/// Setting: when a scheduler offers a memory instruction.
 [[nodiscard]] MemorySetting offers_setting();
 [[nodiscard]] MemorySetting orders_setting();
 

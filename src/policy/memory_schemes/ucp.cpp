@@ -1,4 +1,4 @@
-// UCP: ways of L1 divided by utility. Source: dai18 section 3.1.
+// UCP: L1 ways divided among applications by utility. Source: dai18 section 3.1.
 #include <fmt/core.h>
 
 #include <algorithm>
@@ -23,7 +23,7 @@ MemorySetting interval() {
           }};
 }
 
-/// Ways of a unified L1 while shared memory has its largest part.
+/// Ways of a unified L1 when shared memory has its largest carveout.
 std::uint32_t fewest_ways(const arch::L1Config& l1) {
   const std::uint32_t sets = std::max(1U, l1.bytes / (std::max(1U, l1.ways) * kLineBytes));
   const std::uint32_t shared = l1.shared_carveouts.empty() ? 0 : l1.shared_carveouts.back();

@@ -11,18 +11,19 @@ namespace gpumux::policy {
 
 namespace {
 
-/// The machine lets it begin anew, whatever is believed of it.
+/// True if the machine can restart the block safely, whatever the notices say; also true for a block that has
+/// left.
 bool may_restart(const arch::SmProbes& sm, std::uint32_t residency) {
   for (const arch::ResidentBlock& block : sm.blocks())
     if (block.residency == residency) return block.may_restart;
   return true;
 }
 
-/// The block has been asked to leave.
+/// True if the block has been asked to leave the SM.
 bool stops(const arch::SmProbes& sm, std::uint32_t residency) {
   for (const arch::ResidentBlock& block : sm.blocks())
     if (block.residency == residency) return block.stops;
-  return true;  // it has left at once
+  return true;  // the block has left already
 }
 
 }  // namespace
@@ -125,7 +126,7 @@ void KernelScheduler::kernel_ended(Control& control, const RunningKernel& kernel
     if (place.changes) {
       block_gone(control, static_cast<SmId>(sm));
     } else {
-      place.owner = kNobody;  // its slot's limits are gone with it
+      place.owner = kNobody;  // the limits of the kernel's slot are gone as well
     }
   }
 }
@@ -181,7 +182,8 @@ void KernelScheduler::assign(Control& control, std::vector<std::uint32_t> shares
   const auto missing = [&](std::size_t i) {
     return shares[i] - std::min(shares[i], sms_of(kernels[i].slot));
   };
-  // A kernel keeps what drains for nobody yet; then come SMs that nobody has, and those that will be free.
+  // First, a kernel takes back SMs that drain for no other kernel. Then come SMs without a kernel, and SMs
+  // that will be free.
   for (std::size_t i = 0; i < kernels.size(); ++i) {
     for (std::uint32_t sm = 0; sm < places_.size() && missing(i) > 0; ++sm) {
       const Place& place = places_[sm];
@@ -240,7 +242,7 @@ Allowed KernelScheduler::allowed(const RunningKernel& kernel) const {
 }
 
 void KernelScheduler::take(Control& control, const RunningKernel& kernel, std::size_t count) {
-  // What it has not got yet, and SMs on which it has nothing, cost nothing.
+  // SMs that the kernel has not received yet, and SMs without its blocks, are taken at no cost.
   for (std::uint32_t sm = 0; sm < places_.size() && count > 0; ++sm) {
     Place& place = places_[sm];
     if (place.holder() != kernel.slot) continue;
@@ -344,7 +346,7 @@ void KernelScheduler::carry_out(Control& control, const SmPlan& plan, const Runn
       if (!may_restart(sm, block.residency)) ++missed_notices_;
       sm.drop_block(block.residency);
     }
-    // One whose warps have all exited only waits for its stores, and ends.
+    // A block whose warps have all exited only waits for its stores, so it counts as drained.
     const bool leaves = block.technique != Technique::Drain && stops(sm, block.residency);
     const auto how = static_cast<std::size_t>(leaves ? block.technique : Technique::Drain);
     ++blocks_[how];
@@ -391,12 +393,12 @@ void KernelScheduler::report(const Probes& control, Report& to) const {
   number("preemption_latency_max", static_cast<double>(latencies.back()));
 }
 
-/// How good the estimates were on which the choice of techniques rests.
+/// Reports how accurate the estimates were on which the choice of techniques rests.
 void KernelScheduler::report_estimates(Report& to, Cycle limit) const {
   double predicted = 0;
   double actual = 0;
   std::vector<double> ratios;
-  std::vector<double> errors;  // of late ones that were to be in time
+  std::vector<double> errors;  // of late preemptions that were predicted to be in time
   for (const Preemption& preemption : done_) {
     if (!preemption.was_predicted()) continue;
     const auto latency = static_cast<double>(preemption.latency);

@@ -1,5 +1,5 @@
-// What policies that take SMs from blocks have in common: they say how many SMs each kernel is to have,
-// whenever that may have changed, and the kernel scheduler sees to it.
+// Base of policies that take SMs from blocks. The policy says how many SMs each kernel should have whenever
+// the division may have changed; the kernel scheduler carries it out.
 #pragma once
 
 #include <algorithm>
@@ -37,18 +37,18 @@ class PreemptivePolicy : public Policy {
   }
 
  protected:
-  /// Calls scheduler_.assign().
+  /// Computes the division and calls scheduler_.assign().
   virtual void divide(Control& control) = 0;
-  /// turn() is called then, or soon after.
+  /// Sets the cycle at which, or soon after which, turn() is called.
   void set_turn(Cycle at) { turn_at_ = at; }
   virtual void turn(Control&) {}
-  /// The SM may have been handed over.
+  /// Called when an SM may have been handed over.
   virtual void handed_over(Control&) {}
   void block_gone(Control& control, SmId sm) {
     scheduler_.block_gone(control, sm);
     handed_over(control);
   }
-  /// Divides SMs anew, and sets the alarm that follows from it.
+  /// Divides the SMs again, and sets the alarm that the division requires.
   void share(Control& control) {
     divide(control);
     handed_over(control);
@@ -61,7 +61,8 @@ class PreemptivePolicy : public Policy {
   Cycle turn_at_ = kNever;
 };
 
-/// One whose shares follow what kernels need (sm_division.hpp): near the end of a grid that falls.
+/// A policy whose shares follow the needs of kernels (sm_division.hpp). Near the end of a grid its need
+/// falls.
 class NeedDrivenPolicy : public PreemptivePolicy {
  public:
   using PreemptivePolicy::PreemptivePolicy;

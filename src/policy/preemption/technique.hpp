@@ -1,4 +1,4 @@
-// How a thread block may be taken off its SM. Source: chimera15 sections 2.2, 2.3.
+// Techniques to take a thread block off its SM. Source: chimera15 sections 2.2, 2.3.
 #pragma once
 
 #include <cstddef>
@@ -7,9 +7,9 @@
 namespace gpumux::policy {
 
 enum class Technique : std::uint8_t {
-  Switch,  // context switch: its state is saved, and restored where it goes on
-  Drain,   // it runs to its end
-  Flush    // it is dropped and begins anew
+  Switch,  // context switch: the block's state is saved, and restored where the block continues
+  Drain,   // the block runs to completion
+  Flush    // the block is dropped and restarts
 };
 inline constexpr std::size_t kTechniques = 3;
 

@@ -5,7 +5,8 @@
 namespace gpumux::policy {
 namespace {
 
-/// Blocks of `victim` that have to go so that one of `kernel` comes in; nothing: all are not enough.
+/// Blocks of `victim` that must leave to make room for one block of `kernel`; nothing: even all of them are
+/// not enough.
 std::optional<std::uint32_t> needed(const SmAmounts& capacity, const std::vector<Tenant>& tenants,
                                     std::size_t kernel, std::size_t victim) {
   std::uint32_t blocks = 0;
@@ -25,7 +26,7 @@ bool wants_more(const Tenant& tenant) {
   return tenant.has_goal && tenant.idle <= 1 && tenant.history < tenant.goal && tenant.has_more;
 }
 
-/// Three conditions, in the order in which they are tried.
+/// True if the tenant may give up `blocks` blocks by a condition. Conditions 0 to 2 are tried in this order.
 bool may_give(const Tenant& tenant, std::uint32_t blocks, int condition) {
   if (!tenant.gives) return false;
   if (tenant.everywhere <= blocks) return false;

@@ -6,13 +6,15 @@
 namespace gpumux::policy {
 namespace {
 
-/// What it reaches beyond its goal with one SM less, as a part of the goal; negative: it would miss it.
+/// Surplus of IPC over the goal with one SM fewer, as a fraction of the goal; negative: it would miss the
+/// goal.
 double to_spare(const Climber& app) {
   const double n = app.sms;
   return app.ipc * (n - 1) / n / *app.goal - 1;
 }
 
-/// Of those that have more than one SM, the one that has most to spare, and something.
+/// The application with the largest surplus, if not negative, among applications with a goal and more than
+/// one SM.
 std::optional<std::size_t> with_most_to_spare(const std::vector<Climber>& apps) {
   std::optional<std::size_t> best;
   for (std::size_t i = 0; i < apps.size(); ++i) {
@@ -22,8 +24,8 @@ std::optional<std::size_t> with_most_to_spare(const std::vector<Climber>& apps) 
   return best;
 }
 
-/// The fewest SMs, one at least, with which it has its goal by the linear model; all of them where that has
-/// nothing to go by.
+/// The fewest SMs, at least one, with which the application reaches its goal by the linear model; all SMs if
+/// its IPC is 0.
 std::uint32_t needs(const Climber& app, std::uint32_t all) {
   if (app.ipc <= 0) return all;
   const double sms = std::ceil(*app.goal / app.ipc * app.sms);
@@ -47,7 +49,7 @@ std::optional<SmMove> climb(const std::vector<Climber>& apps, const ClimbingRule
     if (!smallest || apps[i].sms < apps[*smallest].sms) smallest = i;
   }
   const std::optional<std::size_t> rich = with_most_to_spare(apps);
-  const auto spare = [&] {  // of who is rich
+  const auto spare = [&] {  // SMs that `rich` can give
     return rules.by_model ? std::max(1U, apps[*rich].sms - std::min(apps[*rich].sms, needs(apps[*rich], all)))
                           : 1U;
   };

@@ -1,5 +1,5 @@
-// One step of a division of SMs towards goals. Source: wang17 section 2.3, after Aguilera et al., ASP-DAC
-// 2014.
+// One step of hill climbing from a division of SMs towards goals. Source: wang17 section 2.3, after Aguilera
+// et al., ASP-DAC 2014.
 #pragma once
 
 #include <cstdint>
@@ -11,11 +11,11 @@ namespace gpumux::policy {
 struct Climber {
   std::uint32_t sms = 0;
   std::optional<double> goal;  // IPC
-  double ipc = 0;              // reached with these SMs
+  double ipc = 0;              // IPC reached with these SMs
 };
 struct ClimbingRules {
   std::uint32_t least = 0;  // SMs that an application without a goal keeps
-  /// As many SMs as the linear model (IPC in proportion to SMs) says, instead of one.
+  /// True: move as many SMs as the linear model says (IPC in proportion to SMs). False: move one SM.
   bool by_model = false;
 };
 struct SmMove {
@@ -26,9 +26,11 @@ struct SmMove {
   bool operator==(const SmMove&) const = default;
 };
 
-/// The first application that misses its goal gets some from the largest without a goal that may give, else
-/// from the one with a goal that has most to spare by the linear model; where nobody misses one, who has to
-/// spare gives to the smallest without a goal. Who has a goal keeps one SM at least.
+/// The next move of SMs between applications; nothing if none helps.
+/// The first application that misses its goal receives SMs from the largest application without a goal that
+/// may give, else from the application with a goal that has the most to spare by the linear model. If no
+/// application misses its goal, the application with the most to spare gives to the smallest one without a
+/// goal. An application with a goal keeps at least one SM.
 [[nodiscard]] std::optional<SmMove> climb(const std::vector<Climber>& apps, const ClimbingRules& rules);
 
 }  // namespace gpumux::policy

@@ -21,7 +21,7 @@ void Progress::epoch_ended(const Probes& control) {
     if (busy == 0) continue;
     const std::uint64_t instructions = control.app_counters(static_cast<AppId>(app)).useful_instructions();
     of.epoch_busy = busy - of.busy_before;
-    // What a dropped block had done counts no more, so that there may be fewer than before.
+    // Instructions of dropped blocks no longer count, so the counter can fall.
     const double done =
         std::max(0.0, static_cast<double>(instructions) - static_cast<double>(of.instructions_before));
     of.epoch_ipc = of.epoch_busy == 0 ? 0 : done / static_cast<double>(of.epoch_busy);

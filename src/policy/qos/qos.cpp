@@ -1,6 +1,6 @@
-// Goals kept by quotas of thread instructions on every SM, in epochs: naive, with history, elastic epochs,
-// rollover, and rollover with time slices; and blocks of an SM that change hands where a quota alone does not
-// help. Source: wang17 section 3. What the paper leaves open is in docs/qos.md.
+// Policies that keep goals by quotas of thread instructions on every SM, in epochs: naive, with history,
+// elastic epochs, rollover, and rollover with time slices. If a quota alone does not help, blocks of an SM
+// change hands. Source: wang17 section 3. docs/qos.md lists choices where the paper is silent.
 #include <fmt/core.h>
 
 #include <algorithm>
@@ -27,13 +27,13 @@ struct QosSettings {
   Cycle epoch = 0;
   bool history = true;
   double most_catch_up = 0;
-  double first_ipc = 0;     // of applications without a goal
-  bool owed_count = false;  // rollover: others' quotas look at what goals' kernels have kept, too
-  bool keeps_debt = false;  // rollover: what was issued beyond a quota is taken from the next
-  bool sm_timers = true;    // elastic: each SM's epochs have their own ends
+  double first_ipc = 0;     // artificial goal at first
+  bool owed_count = false;  // rollover: others' quotas also count what kernels with goals kept
+  bool keeps_debt = false;  // rollover: instructions beyond a quota reduce the next quota
+  bool sm_timers = true;    // elastic: each SM has its own ends of epochs
   bool adjusts = true;
-  std::uint32_t samples = 0;  // of idle warps in an epoch
-  bool one_at_a_time = true;  // preemptions of the whole machine, else of each SM
+  std::uint32_t samples = 0;  // samples of idle warps per epoch
+  bool one_at_a_time = true;  // preemptions on the whole machine; false: on each SM
   bool ideal = false;         // blocks are switched in no time
   std::optional<arch::ContextMoves> context;
 };
@@ -57,7 +57,7 @@ class Qos final : public Policy {
     progress_.kernel_arrived(control, kernel.app);
     if (last_ipc_[kernel.app] < 0) last_ipc_[kernel.app] = settings_.first_ipc;
     divide(control);
-    // What is left of the epoch is its first.
+    // The first epoch of the kernel is the rest of the present epoch.
     const double part = static_cast<double>(epoch_end_ - std::min(control.now(), epoch_end_)) /
                         static_cast<double>(settings_.epoch);
     give_quotas(control, kernel.app, part, kernel.slot);
@@ -65,7 +65,7 @@ class Qos final : public Policy {
   void kernel_ended(Control& control, const RunningKernel& kernel) override {
     progress_.kernel_ended(control, kernel.app);
     ended_[launch_name(kernel)] = control.now();
-    // What a goal's kernel has not used belongs to the next one of its application.
+    // The unused quota of a kernel with a goal passes to the next kernel of its application.
     for (std::uint32_t sm = 0; rolls(kernel.app) && sm < control.config().sms; ++sm)
       carried_[kernel.app] += rest(probes_of(control, sm).issue_budget(kernel.slot));
   }
@@ -74,7 +74,8 @@ class Qos final : public Policy {
     epoch_end_ = control.now() - control.now() % settings_.epoch + settings_.epoch;
     ++epochs_;
     if (control.kernels().empty()) return;
-    // Who has had no kernel for an epoch has left; else its next comes soon, and finds its place.
+    // A kernel that has been gone for an epoch has left. A kernel that ended later may be launched again, and
+    // then finds its blocks.
     if (mix_of(control) != mix_) divide(control);
     set_goals();
     for (const AppId app : apps(control)) give_quotas(control, app, 1, {});
@@ -98,7 +99,7 @@ class Qos final : public Policy {
   }
 
  private:
-  using Limits = std::vector<std::uint32_t>;  // blocks of a kernel by SM
+  using Limits = std::vector<std::uint32_t>;  // blocks of a kernel, by SM
   using Mix = std::vector<std::string>;       // kernels that run together, by application and name
 
   void start(Control& control) {
@@ -126,7 +127,7 @@ class Qos final : public Policy {
   [[nodiscard]] static std::string launch_name(const RunningKernel& kernel) {
     return fmt::format("{} {}", kernel.app, kernel.name);
   }
-  /// A name for each of these kernels which the next launch of the same one has again.
+  /// A name for each kernel. The next launch of the same kernel gets the same name.
   [[nodiscard]] static Mix names(const std::vector<RunningKernel>& kernels) {
     Mix all;
     std::map<std::string, std::uint32_t> equal;
@@ -142,8 +143,8 @@ class Qos final : public Policy {
     return mix;
   }
 
-  /// All that differs from those whose places these are: some ended less than an epoch ago. They may be
-  /// launched again, and the others keep their places until then.
+  /// True if the running kernels differ from mix_ only in that some ended less than an epoch ago. These may
+  /// be launched again, so the other kernels keep their blocks until then.
   [[nodiscard]] bool lacks_some(const Control& control, const Mix& mix) const {
     if (mix.size() >= mix_.size() || !std::includes(mix_.begin(), mix_.end(), mix.begin(), mix.end()))
       return false;
@@ -155,7 +156,7 @@ class Qos final : public Policy {
     });
   }
 
-  /// Kernels that have run together before get the places that they had then.
+  /// Sets the block limits. Kernels that have run together before get the limits that they had then.
   void divide(Control& control) {
     const std::vector<RunningKernel> kernels = by_application(control.kernels());
     const Mix own = names(kernels);
@@ -197,11 +198,12 @@ class Qos final : public Policy {
     return limits;
   }
 
-  /// Blocks of a cooperative grid stay: those that are left would wait for them.
+  /// Switches out blocks beyond the limit. Blocks of a cooperative grid stay, because its other blocks would
+  /// wait for them.
   void switch_beyond_limit(Control& control, std::uint32_t sm, const RunningKernel& kernel) {
     if (kernel.cooperative) return;
     const arch::SmProbes& probes = probes_of(control, sm);
-    std::vector<std::uint32_t> stay;  // the oldest first
+    std::vector<std::uint32_t> stay;  // oldest first
     for (const arch::ResidentBlock& block : probes.blocks())
       if (block.kernel == kernel.slot && !block.stops) stay.push_back(block.residency);
     for (; stay.size() > probes.block_limit(kernel.slot); stay.pop_back()) {
@@ -216,7 +218,7 @@ class Qos final : public Policy {
                         context_cycles(config, context_bytes(config.sm, kernel.resources)));
   }
 
-  /// At the begin of an epoch.
+  /// Lets kernels grow, at the start of an epoch.
   void adjust(Control& control) {
     const std::vector<RunningKernel> kernels = by_application(control.kernels());
     const std::uint32_t sms = control.config().sms;
@@ -237,7 +239,7 @@ class Qos final : public Policy {
       if (growth->victim && (settings_.one_at_a_time ? some_pending : pending[sm])) continue;
       if (growth->victim) {
         some_pending = true;
-        first_sm_ = (sm + 1) % sms;  // each has its turn
+        first_sm_ = (sm + 1) % sms;  // SMs take turns
       }
       grow(control, sm, kernels, *growth);
     }
@@ -283,7 +285,8 @@ class Qos final : public Policy {
     return all;
   }
 
-  /// Since the last call: blocks that the warps of each kernel which could issue and did not would fill.
+  /// Blocks of each kernel that its warps that could issue but did not would fill, as mean since the last
+  /// call.
   std::vector<std::uint32_t> idle_blocks(const Control& control, std::uint32_t sm,
                                          const std::vector<RunningKernel>& kernels) {
     std::vector<std::uint32_t> blocks;
@@ -302,7 +305,7 @@ class Qos final : public Policy {
   }
 
   // --- quotas ---------------------------------------------------------------------------------------------
-  /// Of the epoch that begins, from the one that has passed.
+  /// Sets the goals of the epoch that starts, from the epoch that has ended.
   void set_goals() {
     std::vector<GoalProgress> with_goals;
     for (std::size_t app = 0; app < goals_.size(); ++app) {
@@ -325,7 +328,8 @@ class Qos final : public Policy {
     }
   }
 
-  /// To the application's kernels, or to `only` alone its part, for `part` of an epoch.
+  /// Gives quotas for `part` of an epoch to the application's kernels; with `only`, sets the budget of this
+  /// kernel alone.
   void give_quotas(Control& control, AppId app, double part, std::optional<KernelSlot> only) {
     const std::uint32_t sms = control.config().sms;
     std::vector<const RunningKernel*> kernels;
@@ -336,7 +340,7 @@ class Qos final : public Policy {
     for (const RunningKernel* kernel : kernels)
       for (std::uint32_t sm = 0; sm < sms; ++sm)
         resident += blocks.emplace_back(probes_of(control, sm).resident_blocks(kernel->slot));
-    for (std::size_t i = 0; i < blocks.size(); ++i) {  // those that are about to come
+    for (std::size_t i = 0; i < blocks.size(); ++i) {  // blocks about to arrive
       const RunningKernel& kernel = *kernels[i / sms];
       const bool arrives = only ? kernel.slot == *only : resident == 0;
       if (arrives) blocks[i] = probes_of(control, i % sms).block_limit(kernel.slot);
@@ -356,12 +360,12 @@ class Qos final : public Policy {
         set_budget(control, static_cast<std::uint32_t>(i % sms), kernel, parts[i], arrives);
     }
   }
-  /// Thread instructions that all SMs can issue in an epoch.
+  /// Thread instructions that all SMs can issue in an epoch, at most.
   [[nodiscard]] std::uint64_t peak(const arch::MachineConfig& config) const {
     return settings_.epoch * config.sms * config.sm.schedulers * kWarpSize;
   }
 
-  /// What an application does not use of a quota is added to its next.
+  /// True if unused quota of the application is added to its next quota.
   [[nodiscard]] bool rolls(AppId app) const {
     return has_goal(app) &&
            (settings_.scheme == Scheme::Rollover || settings_.scheme == Scheme::RolloverTime);
@@ -375,7 +379,7 @@ class Qos final : public Policy {
     using Refill = arch::IssueBudget::Refill;
     const bool own = has_goal(kernel.app);
     const bool elastic = settings_.scheme == Scheme::Elastic;
-    // No budget is what an amount of 0 would mean.
+    // The amount is at least 1, because 0 would mean no budget.
     arch::IssueBudget budget{.unit = arch::IssueBudget::Unit::ThreadInstructionsDone,
                              .amount = static_cast<std::uint32_t>(std::max<std::uint64_t>(amount, 1)),
                              .all_spent = own && !elastic ? Refill::Never : Refill::KeepDebt,
@@ -388,7 +392,7 @@ class Qos final : public Policy {
       budget.restarts_epoch = true;
       if (!first && before.next_epoch > control.now() && before.next_epoch != kNever) {
         budget.first_epoch = before.next_epoch - control.now();
-        begins_with = before.left;  // its epoch goes on
+        begins_with = before.left;  // the SM's epoch continues
       }
     }
     if (rolls(kernel.app) && !first) begins_with += rest(before);
@@ -401,20 +405,20 @@ class Qos final : public Policy {
 
   std::string name_;
   QosSettings settings_;
-  std::array<std::optional<double>, kMaxApps> goals_{};  // by application, as all below
+  std::array<std::optional<double>, kMaxApps> goals_{};  // by application, as in the arrays below
   Progress progress_;
   std::array<double, kMaxApps> catch_up_ = filled(1.0);
-  std::array<double, kMaxApps> last_ipc_ = filled(-1.0);  // artificial goal; negative: it has not come
+  std::array<double, kMaxApps> last_ipc_ = filled(-1.0);  // artificial goal; negative: no kernel yet
   std::array<std::uint64_t, kMaxApps> last_quota_{};
   std::array<std::int64_t, kMaxApps> carried_{};
-  std::array<std::int64_t, kMaxApps> given_{};  // in this epoch on all SMs, with what was kept
+  std::array<std::int64_t, kMaxApps> given_{};  // in this epoch on all SMs, including kept quota
   static std::array<double, kMaxApps> filled(double value) {
     std::array<double, kMaxApps> all{};
     all.fill(value);
     return all;
   }
 
-  Mix mix_;                             // whose places these are
+  Mix mix_;                             // the kernels that the block limits in use are for
   std::map<std::string, Cycle> ended_;  // by launch_name()
   std::map<Mix, std::map<std::string, Limits>> limits_;
   struct Sampled {

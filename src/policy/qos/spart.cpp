@@ -1,7 +1,8 @@
-// Spart: goals by the number of SMs alone. SMs are divided evenly at first; after each epoch an application
-// that misses its goal gets more, and one that would keep it with fewer gives some up, by the linear model.
-// Who has no goal gets what is left, which may be nothing. Source: wang17 sections 2.3 and 5, after Aguilera
-// et al., ASP-DAC 2014 (whose abstract gives best-effort applications the remaining SMs).
+// Spart: goals by the number of SMs alone. At first, SMs are divided evenly. After each epoch, an application
+// that misses its goal gets more SMs, and an application that would keep its goal with fewer gives some up,
+// by the linear model. Applications without a goal get the remaining SMs, which may be none. Source: wang17
+// sections 2.3 and 5, after Aguilera et al., ASP-DAC 2014 (whose abstract gives best-effort applications the
+// remaining SMs).
 #include <algorithm>
 #include <array>
 
@@ -41,13 +42,13 @@ class Spart final : public PreemptivePolicy {
   void epoch_ended(Control& control) override {
     progress_.epoch_ended(control);
     ++epochs_;
-    // Who has had no kernel for an epoch has left; else its next one comes soon.
+    // An application without a kernel for an epoch has left. Otherwise, its next kernel comes soon.
     if (std::erase_if(present_, [&](AppId app) { return !progress_.was_busy(app); }) > 0) {
       begin_evenly(control);
       share(control);
       return;
     }
-    // What an epoch says counts from when all SMs were where they belong.
+    // An epoch counts only if all SMs were with their applications from its start.
     const bool settled = !moved_ && !scheduler_.under_way();
     moved_ = scheduler_.under_way();
     if (!settled) return;
@@ -80,7 +81,7 @@ class Spart final : public PreemptivePolicy {
     }
     moved_ = true;
   }
-  /// The SMs of each application among its kernels.
+  /// Divides the SMs of each application among its kernels.
   void divide(Control& control) override {
     std::vector<std::uint32_t> shares(control.kernels().size(), 0);
     for (const AppId app : present_) {
@@ -104,7 +105,7 @@ class Spart final : public PreemptivePolicy {
   std::array<std::uint32_t, kMaxApps> sms_{};
   std::vector<AppId> present_;
   Progress progress_;
-  bool moved_ = true;  // in the epoch that runs, or an SM is on its way
+  bool moved_ = true;  // SMs moved in this epoch, or an SM is changing hands
   std::uint64_t epochs_ = 0, moves_ = 0;
 };
 

@@ -5,7 +5,7 @@
 namespace gpumux::policy {
 namespace {
 
-constexpr std::size_t kThreads = 2;  // of SmAmounts
+constexpr std::size_t kThreads = 2;  // index in SmAmounts
 
 std::uint64_t used(const std::vector<QosSharer>& kernels, const std::vector<std::uint32_t>& blocks,
                    std::size_t resource) {
@@ -21,11 +21,11 @@ std::vector<std::size_t> kernels_on(std::uint32_t sm, std::uint32_t sms,
   std::vector<std::size_t> here;
   const auto others = static_cast<std::uint64_t>(std::count_if(
       kernels.begin(), kernels.end(), [](const QosSharer& kernel) { return !kernel.has_goal; }));
-  std::uint64_t other = 0;  // its number among those without a goal
+  std::uint64_t other = 0;  // index among kernels without a goal
   for (std::size_t i = 0; i < kernels.size(); ++i) {
     const bool divides = !kernels[i].has_goal;
     const std::uint64_t number = divides ? other++ : 0;
-    // SM s belongs to the kernel s * others / sms; of more kernels than SMs several share one.
+    // SM s belongs to kernel number s * others / sms. With more kernels than SMs, several share an SM.
     const bool its = !divides || (others <= sms ? std::uint64_t{sm} * others / sms == number
                                                 : number * sms / others == sm);
     if (its) here.push_back(i);

@@ -1,5 +1,5 @@
-// Greedy then oldest: the same warp until it cannot issue, then the oldest that can. Sources: Rogers et al.,
-// MICRO 2012, as dai18 (table 1) and kayiran14 (baseline architecture) use it.
+// Greedy then oldest: the same warp until it cannot issue, then the oldest warp that can. Sources: Rogers et
+// al., MICRO 2012, as dai18 (table 1) and kayiran14 (baseline architecture) use it.
 #pragma once
 
 #include <bit>
@@ -20,7 +20,7 @@ struct GreedyThenOldest : SingleLevel {
   static void left(State& state, std::uint32_t warp) {
     if (state.greedy == warp) state.greedy = kNoWarp;
   }
-  /// The oldest, and the greedy one even while it waits.
+  /// The oldest ready warps, and the greedy warp even while it waits.
   static WarpMask likely(const State& state, const WarpsByAge& by_age, WarpMask ready, std::uint32_t count) {
     WarpMask found = first_by_age(by_age, ready, count);
     if (state.greedy < kNoWarp) found |= WarpMask{1} << state.greedy;

@@ -1,4 +1,4 @@
-// Loose round robin: the next warp that can issue behind the one that issued last. Source: awatramani17
+// Loose round robin: the next warp that can issue, after the warp that issued last. Source: awatramani17
 // chapter 3, its single-level baseline.
 #pragma once
 
@@ -8,7 +8,7 @@ namespace gpumux::sm {
 
 struct LooseRoundRobin : SingleLevel {
   struct State {
-    std::uint8_t last = kNoWarp - 1;  // that issued
+    std::uint8_t last = kNoWarp - 1;  // warp that issued last
   };
   static std::uint32_t pick(const State& state, const WarpsByAge& /*by_age*/, WarpMask candidates) {
     return next_behind(state.last, candidates);

@@ -1,5 +1,5 @@
-// Always the oldest warp that can issue. Source: awatramani17 section 3.4.2.2, whose words for GTO these are.
-// The example of docs/adding-a-warp-scheduler.md.
+// Always the oldest warp that can issue. Source: awatramani17 section 3.4.2.2, which describes GTO in these
+// words. The example of docs/adding-a-warp-scheduler.md.
 #pragma once
 
 #include "sm/warp_order.hpp"
@@ -7,7 +7,7 @@
 namespace gpumux::sm {
 
 struct OldestFirst : SingleLevel {
-  struct State {};  // it remembers nothing
+  struct State {};  // no state
   static std::uint32_t pick(const State& /*state*/, const WarpsByAge& by_age, WarpMask candidates) {
     return oldest(by_age, candidates);
   }

@@ -1,5 +1,5 @@
-// Phase-aware, one level: of the warps that can issue the one whose next instruction is nearest to the end of
-// its phase; of equal ones the oldest. Source: awatramani17 section 3.4.2.2.
+// Phase-aware, one level: of the warps that can issue, the one whose next instruction is nearest to the end
+// of its phase; of equal warps the oldest. Source: awatramani17 section 3.4.2.2.
 #pragma once
 
 #include "sm/warp_order.hpp"

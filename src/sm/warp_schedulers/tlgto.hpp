@@ -1,5 +1,5 @@
-// Two-level GTO: the oldest of the ready queue issues, and the active queue is kept in the order of age.
-// Source: awatramani17 section 3.4.2.2.
+// Two-level GTO: the oldest warp of the ready queue issues, and the active queue is in order of age. Source:
+// awatramani17 section 3.4.2.2.
 #pragma once
 
 #include "sm/two_level.hpp"

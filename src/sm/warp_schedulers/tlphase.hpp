@@ -1,6 +1,6 @@
-// Two-level phase-aware: the active queue is kept in the order of the length of the warps' next phases, the
-// shortest first. Source: awatramani17 section 3.4.2.2, which does not say who of the ready queue issues:
-// sm.tlphase_order does, loose round robin by default.
+// Two-level phase-aware: the active queue is in order of the length of the warps' next phases, shortest
+// first. Source: awatramani17 section 3.4.2.2, which does not say which warp of the ready queue issues.
+// sm.tlphase_order says so; the default is loose round robin.
 #pragma once
 
 #include "arch/config.hpp"

@@ -1,4 +1,4 @@
-// Two-level round robin: loose round robin in the ready queue; the active queue is served in the order of
+// Two-level round robin: loose round robin within the ready queue. The active queue is served in order of
 // arrival. Source: awatramani17 section 3.4.2.2.
 #pragma once
 

@@ -1,5 +1,5 @@
-// What both units of nested.cu know.
+// Declarations for both translation units of nested.cu.
 #pragma once
 
-/// value = value * factor + addend: in another order another value.
+/// value = value * factor + addend. The result depends on the order of steps.
 __global__ void step(unsigned* value, unsigned factor, unsigned addend);

@@ -1,4 +1,4 @@
-// What the two units of relocatable.cu know of each other.
+// Declarations for both translation units of relocatable.cu.
 #pragma once
 
 using Function = int (*)(int);
@@ -18,7 +18,7 @@ inline int measured_weight(int i) {
   return weight;
 }
 
-/// In both units, and in the program once.
+/// Defined in both translation units. The program contains one copy.
 template <class T>
 __device__ __noinline__ T larger(T a, T b) {
   return a > b ? a : b;

@@ -1,4 +1,4 @@
-// The file behind device memory: what the program can do to it, and what it holds.
+// The file behind device memory: its contents, and the operations on it that a program can make.
 #include <sys/stat.h>
 #include <unistd.h>
 

@@ -1,5 +1,5 @@
-// What a translation unit that nvcc compiled has and does, by hand: declarations of the run time, which
-// libcudart.so.13 exports, and the registration of a fat binary with PTX in it.
+// The code of a translation unit that nvcc compiled, by hand: declarations of the run time, which
+// libcudart.so.13 exports, and the registration of a fat binary with PTX.
 #pragma once
 
 #include <cstddef>
@@ -23,7 +23,7 @@ struct Format {
 struct Extent {
   std::size_t width = 0, height = 0, depth = 0;
 };
-struct Resource {  // of an array
+struct Resource {  // an array as a texture's resource
   int type = 0;
   void* array = nullptr;
   char more[128] = {};

@@ -1,4 +1,4 @@
-// What the device is, what fits on it, and wrong calls.
+// Properties of the device, occupancy, and invalid calls.
 #include "tests/program/calls/program.hpp"
 
 namespace {

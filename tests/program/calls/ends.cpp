@@ -1,4 +1,4 @@
-// How a program ends, and what it leaves behind.
+// Ends of programs, and what the programs leave behind.
 #include <fcntl.h>
 #include <unistd.h>
 

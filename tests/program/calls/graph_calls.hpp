@@ -1,4 +1,4 @@
-// Graphs, as CUDA 13's headers declare them.
+// CUDA graphs, as the headers of CUDA 13 declare them.
 #pragma once
 
 #include "tests/program/calls/cuda.hpp"
@@ -32,11 +32,11 @@ struct AllocationParams {
 };
 struct ConditionParams {
   std::uint64_t handle = 0;
-  int kind = 0;  // if, while, switch
+  int kind = 0;  // 0: if, 1: while, 2: switch
   unsigned size = 1;
   Graph* bodies = nullptr;
 };
-/// cudaGraphNodeParams of a kernel, and of a condition.
+/// cudaGraphNodeParams of a kernel node or a conditional node.
 template <class Of>
 struct NodeParams {
   int type;

@@ -1,4 +1,4 @@
-// Kernels, their parameters, what they print, and how a program ends.
+// Launches of kernels, their parameters, their output, and ends of programs.
 #include <sys/wait.h>
 #include <unistd.h>
 

@@ -1,5 +1,5 @@
-// A CUDA program as nvcc would have made it of kernels.cu, without nvcc: `calls CASE` does what CASE says,
-// checks it, and ends with 0. tests/program runs it under gpumux.
+// A CUDA program like those that nvcc makes, from kernels.cu and without nvcc. `calls CASE` runs the case
+// CASE, checks it, and ends with 0. tests/program runs this program under gpumux.
 #include <map>
 
 #include "tests/program/calls/program.hpp"

@@ -1,4 +1,4 @@
-// Copies, variables of the device, memory that host and device share.
+// Copies, variables of the device, and memory that host and device share.
 #include "tests/program/calls/program.hpp"
 
 namespace {

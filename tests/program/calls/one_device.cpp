@@ -1,5 +1,5 @@
-// Calls that programs make for several devices where there is one, and fills and copies of variables in the
-// variants of the API, with default streams per thread among them.
+// Calls for several devices on a machine with one device. And fills and copies of variables in all variants
+// of the API, including default streams per thread.
 #include "tests/program/calls/program.hpp"
 
 namespace {

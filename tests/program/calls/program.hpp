@@ -1,4 +1,5 @@
-// What each case of `calls` stands on: kernels as nvcc registers them, their launches, and the list of cases.
+// The common part of the cases of `calls`: kernels as nvcc registers them, their launches, and the list of
+// cases.
 #pragma once
 
 #include <cstdio>
@@ -7,7 +8,8 @@
 
 #include "tests/program/calls/cuda.hpp"
 
-/// What `calls NAME` does. Its code is that of kernels.cu, packed as it says, or that of units.hpp.
+/// A case that `calls NAME` runs. Its device code is kernels.cu, packed as `packing` says, or the units of
+/// units.hpp.
 struct Case {
   enum class Units { None, All, WithoutOffset };
 
@@ -19,21 +21,22 @@ struct Case {
   Units units = Units::None;
 };
 
-/// A kernel of kernels.cu or units.hpp by its name; its address is what the host knows it by.
+/// A kernel of kernels.cu or units.hpp with its name. The host identifies the kernel by the address of this
+/// object.
 struct Kernel {
   explicit Kernel(const char* name);
   const char* name;
 };
 
-extern void** handle;  // of the fat binary
+extern void** handle;  // of the registered fat binary
 // Variables of the device.
 extern int table[4];
 extern int counter;
 extern int offset;
 extern int seen;
-extern int* shared_word;  // set by the run time
+extern int* shared_word;  // the run time sets it
 
-/// kernel<<<grid, block, shared, stream>>>(arguments...), as nvcc 13 does it.
+/// kernel<<<grid, block, shared, stream>>>(arguments...), as nvcc 13 compiles it.
 template <class... Arguments>
 int launch(const Kernel& of, Dim grid, Dim block, std::size_t shared, Stream stream, Arguments... arguments) {
   if (__cudaPushCallConfiguration(grid, block, shared, stream) != 0) return -1;

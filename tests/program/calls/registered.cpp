@@ -1,4 +1,4 @@
-// Host memory that the program registers: kernels and host share it.
+// Host memory that the program registers, so that kernels and host share it.
 #include <sys/mman.h>
 
 #include <cstdint>

@@ -1,4 +1,4 @@
-// Registers of kernels of which there is machine code beside the PTX.
+// Numbers of registers of kernels that have machine code in addition to PTX.
 #include "tests/program/calls/program.hpp"
 
 namespace {

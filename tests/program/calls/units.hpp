@@ -28,7 +28,8 @@ inline constexpr const char* kTotalUnit = R"(.version 9.0
 }
 )";
 
-/// Its `$str` is another than the first's: 76 + 7 + 7 in all.
+/// The second unit. Its `$str` (7) differs from the first unit's `$str` (38): the kernel computes 2 * 38 + 7
+/// + 7.
 inline constexpr const char* kTwiceUnit = R"(.version 9.0
 .target sm_75
 .address_size 64

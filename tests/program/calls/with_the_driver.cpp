@@ -1,4 +1,4 @@
-// The driver beside the run time.
+// Programs that call the driver in addition to the run time.
 #include <dlfcn.h>
 
 #include "tests/program/calls/program.hpp"

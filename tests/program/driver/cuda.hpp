@@ -1,4 +1,4 @@
-// What cuda.h declares, by hand, as far as main.cpp calls it: libcuda.so.1 exports it.
+// The declarations of cuda.h that main.cpp needs, by hand. libcuda.so.1 exports the functions.
 #pragma once
 
 #include <cstddef>
@@ -38,7 +38,7 @@ struct ArrayShape {
   unsigned channels;
 };
 
-/// CUmemLocation, CUmemAllocationProp, CUmemAccessDesc.
+/// CUmemLocation. The next two structures are CUmemAllocationProp and CUmemAccessDesc.
 struct Location {
   int type = 1;
   int id = 0;
@@ -65,7 +65,7 @@ struct KernelNode {
   void* kernel = nullptr;
   void* context = nullptr;
 };
-/// CUgraphNodeParams of a condition.
+/// CUgraphNodeParams of a conditional node.
 struct ConditionNode {
   int type = 13;
   int reserved[3] = {};

@@ -1,5 +1,5 @@
-// A program that loads PTX itself: `driver_calls CASE` does what CASE says with CUDA's driver alone, checks
-// it, and ends with 0. tests/program runs it under gpumux. The kernels are those of calls/.
+// A program that loads PTX itself. `driver_calls CASE` runs the case CASE with CUDA's driver alone, checks
+// it, and ends with 0. tests/program runs this program under gpumux. The kernels are those of calls/.
 #include <cstring>
 #include <functional>
 #include <map>

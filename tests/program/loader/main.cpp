@@ -1,4 +1,5 @@
-// A program without CUDA that calls `main` of a shared object, which it is linked with or loads: argv[1].
+// A program without CUDA that calls `main` of the shared object argv[1]. The build links the program with
+// this object, or the program loads it.
 #include <dlfcn.h>
 
 #include <cstdio>

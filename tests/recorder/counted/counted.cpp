@@ -1,4 +1,4 @@
-// A program without a library, whose instructions are known: recorder_test.cpp has them.
+// A program without a library, whose exact instructions recorder_test.cpp knows. Compiled with:
 // g++ -O0 -static -nostdlib -ffreestanding -no-pie
 asm(R"(
   .intel_syntax noprefix
