@@ -293,7 +293,7 @@ TEST(Qos, RolloverKeepsWhatAGoalHasNotUsed) {
 
 TEST(Qos, WhatIsOwedCountsForTheOthersQuotas) {
   for (const bool owed : {false, true}) {
-    Sharing run(owed ? "qos-rollover" : "qos-rollover:others=goal");
+    Sharing run(owed ? "qos-rollover:others=owed" : "qos-rollover");
     run.epoch({800'000, 50'000}, {50'000, 70});
     EXPECT_EQ(run.left(1), 40'000) << "80 of 100: nothing was owed yet";
     run.epoch({1'000'000, 40'000}, {0, 0});

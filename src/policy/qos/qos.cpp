@@ -441,7 +441,7 @@ QosSettings read_settings(const SettingReader& read, Scheme scheme) {
   settings.history = history && read.choice("history", "on", {"on", "off"}) == "on";
   settings.most_catch_up = read.real("most_catch_up", 4, 1, 1000);
   settings.first_ipc = read.real("first_ipc", 1, 0, 100'000);
-  settings.owed_count = rolls_over && read.choice("others", "owed", {"goal", "owed"}) == "owed";
+  settings.owed_count = rolls_over && read.choice("others", "goal", {"goal", "owed"}) == "owed";
   settings.keeps_debt = read.choice("debt", "drop", {"drop", "keep"}) == "keep";
   settings.sm_timers = read.choice("timer", "sm", {"sm", "gpu"}) == "sm";
   settings.adjusts = read.choice("adjust", "on", {"on", "off"}) == "on";
@@ -467,8 +467,8 @@ std::vector<std::pair<std::string, std::string>> settings_of(Scheme scheme) {
       "thread instructions per cycle that set the first quota of who has no goal, 0 to 100000 [1]");
   if (scheme == Scheme::Rollover || scheme == Scheme::RolloverTime) {
     all.emplace_back("others",
-                     "quotas of who has no goal fall while goals' kernels are behind: goal: what their goals "
-                     "ask of an epoch; owed: that and the quotas that they have kept [owed]");
+                     "quotas of kernels without a goal fall while kernels with a goal are behind: goal: behind "
+                     "the quota of an epoch; owed: behind this and the quotas that they have kept [goal]");
     all.emplace_back(
         "debt", "what was issued beyond a quota: drop: is forgotten; keep: is taken from the next [drop]");
   }
