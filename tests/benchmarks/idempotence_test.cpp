@@ -69,6 +69,10 @@ constexpr const char* kNotIdempotent[] = {"adjust_weights",
                                           "bitonic_tiles_number",
                                           "bitonic_step_number"};
 
+/// This kernel keeps the address of its results in shared memory, as the original program does. The analysis
+/// does not follow the address there, and takes the stores for ones that may overwrite the input.
+constexpr std::string_view kUnknownAddress = "cutcp_points";
+
 const runtime::AppInfo& info_of(const std::string& text) {
   return *runtime::find_app(text.substr(0, text.find(':')));
 }
@@ -94,7 +98,7 @@ TEST_P(StaticIdempotence, MissesNothingThatABlockReallyDoes) {
       EXPECT_GT(kernel.blocks, 0U);
       const bool stops =
           std::find(std::begin(kNotIdempotent), std::end(kNotIdempotent), name) != std::end(kNotIdempotent);
-      EXPECT_EQ(ptx::is_idempotent(code), !stops);
+      EXPECT_EQ(ptx::is_idempotent(code), !stops && name != kUnknownAddress);
       EXPECT_EQ(kernel.stopped > 0, stops);
     }
   }
@@ -111,7 +115,7 @@ TEST_P(StaticIdempotence, NoticesChangeNoResult) {
     for (const auto& [kernel, instructions] : host.warp_instructions()) {
       const bool stops =
           std::find(std::begin(kNotIdempotent), std::end(kNotIdempotent), kernel) != std::end(kNotIdempotent);
-      EXPECT_EQ(instructions > plain.at(kernel), notices && stops) << kernel;
+      EXPECT_EQ(instructions > plain.at(kernel), notices && (stops || kernel == kUnknownAddress)) << kernel;
     }
   }
 }
