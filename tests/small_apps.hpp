@@ -73,7 +73,7 @@ inline constexpr const char* kSmallApps[] = {"3mm:ni=64,nj=40,nk=36,nl=70,nm=33"
                                              "kayiran14/iix:pages=300,urls=100",
                                              "dai18/bs:nodes=3000,degree=4,level=2,repeats=2",
                                              "dai18/cd:side=12,height=9",
-                                             "dai18/cp:regions_x=2,regions_y=2,regions_z=1,cutoff=4,atoms_per_bin=2",
+                                             "dai18/cp:regions_x=2,regions_y=2,regions_z=1,cutoff=4",
                                              "dai18/dc:width=16,height=12",
                                              "dai18/hs:size=61",
                                              "dai18/ks:points=1000,features=9",

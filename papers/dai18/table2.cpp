@@ -34,9 +34,9 @@ double share(const AppFacts& facts, std::uint64_t of_block, std::uint64_t of_sm)
   return 100.0 * blocks * static_cast<double>(of_block) / static_cast<double>(of_sm);
 }
 
-/// Threads of a block, rounded up to whole warps.
+/// Threads that a block occupies: those of its warps.
 std::uint64_t lanes(const workload::BlockResources& block) {
-  return (block.threads + kWarpSize - 1) / kWarpSize * kWarpSize;
+  return std::uint64_t{block.warps()} * kWarpSize;
 }
 
 std::optional<TableCell> registers(const AppFacts& facts) {

@@ -27,20 +27,19 @@ constexpr std::array<const char*, 14> kSmall = {"add:loops=2,blocks=40",
                                                 "stream:blocks=40"};
 
 // Those of dai18's Table 2.
-constexpr std::array<const char*, 13> kDai18Small = {
-    "dai18/cp:regions_x=2,regions_y=2,regions_z=1,cutoff=4,atoms_per_bin=2",
-    "dai18/hs:size=61",
-    "dai18/dc:width=16,height=12",
-    "dai18/pf:columns=2000,rows=31",
-    "dai18/bp:inputs=512",
-    "dai18/bs:nodes=3000,degree=4,level=2,repeats=2",
-    "dai18/st:nx=35,ny=34,nz=9,steps=3",
-    "dai18/3m:ni=64,nj=40,nk=36",
-    "dai18/sv:rows=2000,nonzeros=9",
-    "dai18/cd:side=12,height=9",
-    "dai18/s2:width=3,height=2",
-    "dai18/ks:points=1000,features=9",
-    "dai18/ax:nx=600,ny=70"};
+constexpr std::array<const char*, 13> kDai18Small = {"dai18/cp:regions_x=2,regions_y=2,regions_z=1,cutoff=4",
+                                                     "dai18/hs:size=61",
+                                                     "dai18/dc:width=16,height=12",
+                                                     "dai18/pf:columns=2000,rows=31",
+                                                     "dai18/bp:inputs=512",
+                                                     "dai18/bs:nodes=3000,degree=4,level=2,repeats=2",
+                                                     "dai18/st:nx=35,ny=34,nz=9,steps=3",
+                                                     "dai18/3m:ni=64,nj=40,nk=36",
+                                                     "dai18/sv:rows=2000,nonzeros=9",
+                                                     "dai18/cd:side=12,height=9",
+                                                     "dai18/s2:width=3,height=2",
+                                                     "dai18/ks:points=1000,features=9",
+                                                     "dai18/ax:nx=600,ny=70"};
 
 // Of awatramani17.
 constexpr const char* kAwatramani17Small[] = {"awatramani17/bp-k1:inputs=512",

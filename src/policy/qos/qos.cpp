@@ -466,9 +466,10 @@ std::vector<std::pair<std::string, std::string>> settings_of(Scheme scheme) {
       "first_ipc",
       "thread instructions per cycle that set the first quota of who has no goal, 0 to 100000 [1]");
   if (scheme == Scheme::Rollover || scheme == Scheme::RolloverTime) {
-    all.emplace_back("others",
-                     "quotas of kernels without a goal fall while kernels with a goal are behind: goal: behind "
-                     "the quota of an epoch; owed: behind this and the quotas that they have kept [goal]");
+    all.emplace_back(
+        "others",
+        "quotas of kernels without a goal fall while kernels with a goal are behind: goal: behind "
+        "the quota of an epoch; owed: behind this and the quotas that they have kept [goal]");
     all.emplace_back(
         "debt", "what was issued beyond a quota: drop: is forgotten; keep: is taken from the next [drop]");
   }
