@@ -70,17 +70,23 @@ def sentences(paragraph):
     return re.split(r"(?<=[.!?])[\"')*]*\s+|(?<=:)\s+(?=[A-Z])", plain)
 
 
-def findings(name):
-    text = (ROOT / name).read_text()
-    blocks = paragraphs_of_document(text) if name.endswith(".md") else paragraphs_of_source(text)
+def findings_in(blocks):
+    """(line, what is wrong) of paragraphs (line, text)."""
     for line, block in blocks:
         for sentence in sentences(block):
             words = len(re.findall(r"[^\s\-–]*\w[^\s]*", sentence))
             if words > MOST_WORDS:
-                yield f"{name}:{line}:1: error: a sentence of {words} words; at most {MOST_WORDS}: {sentence[:60]}..."
+                yield line, f"a sentence of {words} words; at most {MOST_WORDS}: {sentence[:60]}..."
             for pattern, instead in PHRASES:
                 if match := pattern.search(sentence):
-                    yield f"{name}:{line}:1: error: `{match[0]}`: {instead}"
+                    yield line, f"`{match[0]}`: {instead}"
+
+
+def findings(name):
+    text = (ROOT / name).read_text()
+    blocks = paragraphs_of_document(text) if name.endswith(".md") else paragraphs_of_source(text)
+    for line, finding in findings_in(blocks):
+        yield f"{name}:{line}:1: error: {finding}"
 
 
 def main():
