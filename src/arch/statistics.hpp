@@ -113,15 +113,16 @@ GPUMUX_COUNTER_STRUCT(MemoryCounters, GPUMUX_MEMORY_COUNTERS);
 GPUMUX_COUNTER_STRUCT(SchedulerCounters, GPUMUX_SCHEDULER_COUNTERS);
 
 // Counters of a memory partition that belong to no application.
-#define GPUMUX_OWN_PARTITION_COUNTERS(X)                                                       \
-  X(l2_reservation_failures, "L2 cycles", "head of a slice stalled: line, MSHR or miss queue") \
-  X(stall_controller, "L2 cycles", "a slice waits because the DRAM queue is full")             \
-  X(stall_network, "L2 cycles", "a slice waits because the reply network is full")             \
-  X(controller_full_cycles, "core cycles", "a request waits because the DRAM queue is full")   \
-  X(network_full_cycles, "core cycles", "a reply waits because the reply network is full")     \
-  X(atomics, "operations", "atomic operations performed")                                      \
-  X(requests, "packets", "requests taken from the network")                                    \
-  X(replies, "packets", "replies given to the network")                                        \
+#define GPUMUX_OWN_PARTITION_COUNTERS(X)                                                         \
+  X(l2_reservation_failures, "L2 cycles", "head of a slice stalled: line, MSHR or miss queue")   \
+  X(stall_controller, "L2 cycles", "a slice waits because the DRAM queue is full")               \
+  X(stall_network, "L2 cycles", "a slice waits because the reply network is full")               \
+  X(controller_full_cycles, "core cycles", "a request waits because the DRAM queue is full")     \
+  X(network_full_cycles, "core cycles", "a reply waits because the reply network is full")       \
+  X(slice_full_cycles, "core cycles", "a request waits in front of a full slice; sum of slices") \
+  X(atomics, "operations", "atomic operations performed")                                        \
+  X(requests, "packets", "requests taken from the network")                                      \
+  X(replies, "packets", "replies given to the network")                                          \
   X(dram_busy, "DRAM cycles", "data bus busy")
 /// All counters of a memory partition, including the sums over all applications.
 #define GPUMUX_PARTITION_COUNTERS(X) GPUMUX_MEMORY_COUNTERS(X) GPUMUX_OWN_PARTITION_COUNTERS(X)

@@ -64,8 +64,10 @@ void Slice::arrive(RequestIndex index) {
   const Cycle now = s_.pool[index].time;
   settle_entrance(now);
   while (!departed_.empty() && departed_.front() < now) departed_.pop();  // no request waited for this room
+  const bool was_crowded = crowded();
   approach_.arrive(s_.pool[index], index);
   enter(now);
+  if (!was_crowded) crowded_since_ = now;
 }
 
 // Lets requests enter at the cycles at which places became free. The slice may be ahead of its entrance, so
@@ -75,6 +77,7 @@ void Slice::settle_entrance(Cycle end) {
     const Cycle now = departed_.front();
     departed_.pop();
     enter(now);
+    if (!crowded()) count_crowded(now);
   }
 }
 
@@ -710,7 +713,9 @@ void Slice::prefetch_fills(Cycle end) const {
 }
 
 bool Slice::settle_stalls(Cycle now) {
-  if (!reservation_.on && !controller_.on && !output_.on) return false;
+  const bool waits_outside = crowded();
+  if (waits_outside && now > crowded_since_) count_crowded(now);
+  if (!reservation_.on && !controller_.on && !output_.on) return waits_outside;
   const std::uint64_t tick = s_.l2_clock.tick_at(now);
   const auto settle = [&](Stall& stalled, std::uint64_t& counter) {
     if (!stalled.on || stalled.since >= tick) return;

@@ -159,6 +159,12 @@ class Slice {
   };
 
   void enter(Cycle now);
+  /// Counts the cycles before `now` in which requests have waited outside.
+  void count_crowded(Cycle now) {
+    GPUMUX_DCHECK(now >= crowded_since_);
+    s_.counters.slice_full_cycles += now - crowded_since_;
+    crowded_since_ = now;
+  }
   /// True if the pipeline and input queue have room, as the entrance sees them.
   [[nodiscard]] bool input_has_room() const { return approach_.input() + departed_.size() < input_capacity_; }
   void admit(Approach::Place& place, Cycle through);
@@ -272,6 +278,7 @@ class Slice {
   Ring<Cycle> departed_;  // core cycles in which requests left for the tags and of which the
                           // entrance does not know yet
   std::uint32_t entrance_flits_ = 0;
+  Cycle crowded_since_ = 0;  // while crowded(): the first core cycle that is not counted yet
 
   Tags tags_;
   Mshrs mshrs_;

@@ -136,6 +136,7 @@ class ReferencePartition {
     for (const Slice& s : slices_) {
       controller_full |= s.miss_waits;
       network_full |= s.output_waits || (!s.unsent.empty() && s.unsent.front().ready <= now);
+      counters_.slice_full_cycles += s.entrance.empty() && s.network.empty() ? 0 : 1;
     }
     counters_.controller_full_cycles += controller_full ? 1 : 0;
     counters_.network_full_cycles += network_full ? 1 : 0;

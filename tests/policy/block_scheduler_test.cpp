@@ -345,6 +345,35 @@ TEST(BlockScheduler, DynctaBeginsWithHalfOrAll) {
   }
 }
 
+// Blocks of four warps. The SM holds three, and in each window it waits for memory for most cycles.
+TEST(BlockScheduler, DynctaPausesTheNewestBlocks) {
+  const auto limits = [](const char* name) {
+    policy::FakeControl control(1);
+    const auto policy = policy::create(policy::parse_choice("leftover"));
+    const auto blocks = policy::create_block_scheduler(name);
+    const KernelSlot kernel = control.arrive(*policy, {128, 16, 0}, 1000);
+    blocks->kernel_arrived(control, control.kernel(kernel));
+    control.resident[{0, kernel}] = 3;
+    std::vector<std::uint32_t> seen;
+    const auto window = [&](std::uint64_t memory) {
+      control.time += 2048;
+      control.schedulers[0].scoreboard_memory += memory * control.config_.sm.schedulers;
+      blocks->epoch_ended(control);
+      seen.push_back(control.kernel_warp_limits[{0, kernel}]);
+    };
+    window(1000);  // 4 to 3 blocks: as many as there are
+    window(1000);  // 2
+    window(1000);  // 1
+    window(200);   // between the thresholds
+    window(100);   // 2
+    control.resident[{0, kernel}] = 2;
+    window(200);  // the paused block goes on when another has ended
+    return seen;
+  };
+  EXPECT_EQ(limits("dyncta"), (std::vector<std::uint32_t>{0, 8, 4, 4, 8, 0}));
+  EXPECT_EQ(limits("dyncta:pause=off"), (std::vector<std::uint32_t>{0, 0, 0, 0, 0, 0}));
+}
+
 // The worked example of docs/adding-a-block-scheduler.md.
 TEST(BlockScheduler, ThePackedExampleFillsOneSmAfterTheOther) {
   const auto [result, census] = run("leftover,blocks=packed");

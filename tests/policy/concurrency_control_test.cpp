@@ -366,6 +366,7 @@ struct Numbers {
     control.config_.sm.max_warps = 48;
     control.config_.sm.schedulers = 2;
     control.config_.l2.partitions = 8;
+    control.config_.l2.slices_per_partition = 2;
     control.arrive(*mechanism, {256, 16, 0}, 100);
   }
   /// An interval of so many cycles, in which each partition's queue was full for `full` of them, and the SMs
@@ -386,6 +387,23 @@ struct Numbers {
   policy::FakeControl control;
   std::unique_ptr<policy::ConcurrencyControl> mechanism;
 };
+
+// Of each of eight partitions with two slices: 128 of 1024 cycles are one partition at a time.
+TEST(CmCpu, StallMcIsOfThePartitionOrOfItsQueue) {
+  const auto limit = [](const char* text, auto counter, std::uint64_t cycles) {
+    Numbers q(text);
+    for (PartitionId p = 0; p < 8; ++p) q.control.partitions[p].*counter += cycles;
+    q.interval(0);
+    return q.control.warp_limits.empty() ? 48U : q.control.warp_limits[0];
+  };
+  constexpr auto kQueue = &arch::PartitionCounters::controller_full_cycles;
+  constexpr auto kSlices = &arch::PartitionCounters::slice_full_cycles;
+  EXPECT_EQ(limit("cm-cpu", kQueue, 128), 46U);
+  EXPECT_EQ(limit("cm-cpu", kSlices, 256), 48U);
+  EXPECT_EQ(limit("cm-cpu:stall_mc=partition", kSlices, 256), 46U);
+  EXPECT_EQ(limit("cm-cpu:stall_mc=partition", kSlices, 255), 48U);
+  EXPECT_EQ(limit("cm-cpu:stall_mc=partition", kQueue, 128), 48U);
+}
 
 TEST(CmCpu, SetsTheSameLimitOnAllSms) {
   Numbers q("cm-cpu");

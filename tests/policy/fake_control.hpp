@@ -108,6 +108,7 @@ class FakeControl final : public Control {
   std::map<PartitionId, arch::PartitionCounters> partitions;
   std::map<SmId, arch::SchedulerCounters> schedulers;
   std::map<SmId, std::uint32_t> warp_limits;  // for all kernels together; 0: no limit
+  std::map<std::pair<SmId, KernelSlot>, std::uint32_t> kernel_warp_limits;  // 0: no limit
 
  private:
   /// Probes and knobs that this class does not override are those of arch/sm_control.hpp: probes return
@@ -125,6 +126,9 @@ class FakeControl final : public Control {
     [[nodiscard]] arch::SchedulerCounters scheduler_counters() const override {
       const auto found = of_.schedulers.find(id_);
       return found == of_.schedulers.end() ? arch::SchedulerCounters{} : found->second;
+    }
+    void limit_warps(KernelSlot kernel, std::uint32_t warps) override {
+      of_.kernel_warp_limits[{id_, kernel}] = warps;
     }
     void limit_all_warps(std::uint32_t warps) override { of_.warp_limits[id_] = warps; }
     void limit_blocks(KernelSlot kernel, std::uint32_t blocks) override {

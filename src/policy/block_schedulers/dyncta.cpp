@@ -1,6 +1,7 @@
 // DYNCTA: an SM gets more blocks while it is idle or hardly waits for memory, and fewer while it waits much.
 // Source: Kayiran et al., PACT 2013 (also of the thresholds), as awatramani17 (section 4.3.4.2) and kayiran14
-// (section 3.1) use it. Deviation: instead of pausing a block, an SM takes no new block.
+// (section 3.1) use it. An SM above its number takes no new block, and the warps of its newest blocks
+// issue nothing.
 #include <fmt/core.h>
 
 #include "base/error.hpp"
@@ -15,6 +16,7 @@ struct DynctaSettings {
   std::uint64_t idle = 16;
   std::uint64_t low = 128;
   std::uint64_t high = 384;
+  bool pauses = true;        // false: blocks above the number run on
   bool starts_full = false;  // true: starts with all blocks that fit; false: with half
 };
 
@@ -45,11 +47,17 @@ class Dyncta final : public Throttle {
         } else if (memory > settings_.high) {
           of.blocks = std::max(of.blocks - 1, 1U);
         }
+        if (settings_.pauses) pause(control, static_cast<SmId>(sm), kernel, of.blocks);
       }
     }
   }
 
  private:
+  /// Stops the warps of all but the oldest `blocks` blocks. When one of these ends, the next oldest goes on.
+  static void pause(Control& control, SmId sm, const RunningKernel& kernel, std::uint32_t blocks) {
+    const bool above = static_cast<const Control&>(control).sm(sm).resident_blocks(kernel.slot) > blocks;
+    control.sm(sm).limit_warps(kernel.slot, above ? blocks * kernel.resources.warps() : 0);
+  }
   [[nodiscard]] std::uint32_t first_blocks(std::uint32_t most) const override {
     return settings_.starts_full ? most : std::max(most / 2, 1U);
   }
@@ -66,6 +74,7 @@ std::unique_ptr<BlockScheduler> create_dyncta(const std::string& argument) {
   settings.low = read.whole("low", settings.low, 0, 1'000'000);
   settings.high = read.whole("high", settings.high, 0, 1'000'000);
   settings.starts_full = read.choice("start", "half", {"half", "all"}) == "all";
+  settings.pauses = read.choice("pause", "on", {"on", "off"}) == "on";
   read.done();
   if (settings.low > settings.high)
     throw UserError(
@@ -77,7 +86,9 @@ const bool registered_dyncta = register_block_scheduler(
     {"dyncta", "more blocks while an SM is idle, fewer while it waits for memory (DYNCTA)",
      "window=2048/idle=16/low=128/high=384: core cycles of a window; of these, idle ones above which an SM "
      "gets one block more, and ones in which it waits for memory below which it gets one more, above which "
-     "one fewer; start=half or start=all: of what fits, what it begins with",
+     "one fewer; start=half or start=all: of what fits, what it begins with; pause=on: blocks above the "
+     "number issue nothing; "
+     "pause=off: they run on",
      create_dyncta, "window=500"});
 
 }  // namespace

@@ -14,6 +14,7 @@ CongestionSettings CongestionSettings::read(LevelArguments& arguments) {
   settings.high = arguments.real("high", settings.high, 0, kMostPartitions);
   settings.low = arguments.real("low", settings.low, 0, kMostPartitions);
   settings.high_at = arguments.choice("at_high", "high", {"high", "medium"}) == "high";
+  settings.whole_partition = arguments.choice("stall_mc", "queue", {"queue", "partition"}) == "partition";
   settings.saturates = arguments.choice("counters", "saturate", {"saturate", "exact"}) == "saturate";
   if (settings.low > settings.high)
     throw UserError(

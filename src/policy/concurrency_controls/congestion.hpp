@@ -14,8 +14,11 @@ struct CongestionSettings {
   double high = 1;        // thresholds t_H and t_L: mean number of partitions over the interval
   double low = 0.25;      // in which a request, or a reply, is stalled
   bool high_at = true;    // a metric equal to t_H counts as high; false: as medium. The paper does not say.
+  /// What stall_MC counts. False: a miss that waits for a place in the DRAM queue (section 3.2.1: "as the
+  /// memory queue is full"). True: a partition that takes no packet from the request network, for any reason.
+  bool whole_partition = false;
   bool saturates = true;  // counters have as many bits as in the paper; false: counters are exact
-  /// Options interval=, high=, low=, at_high= and counters= of a concurrency control.
+  /// Options interval=, high=, low=, at_high=, stall_mc= and counters= of a concurrency control.
   static CongestionSettings read(LevelArguments& arguments);
 };
 
@@ -28,8 +31,8 @@ class CongestionCounters {
  public:
   CongestionCounters(const CongestionSettings& settings, std::uint32_t partitions);
 
-  /// Adds the counts of one partition: cycles in which a request was stalled because the memory controller's
-  /// queue was full, and cycles in which a reply was stalled because the reply network was full.
+  /// Adds the counts of one partition: cycles in which a request was stalled because the memory controller
+  /// was full, and cycles in which a reply was stalled because the reply network was full.
   void add(std::uint64_t controller, std::uint64_t network);
   /// stall_MC and stall_net: stalled partitions per cycle.
   [[nodiscard]] double controller() const { return per_cycle(controller_); }

@@ -50,9 +50,11 @@ Change WarpLimiter::measure(const Control& control) {
   for (std::uint32_t p = 0; p < before_.size(); ++p) {
     const arch::PartitionCounters now = control.partition_counters(static_cast<PartitionId>(p));
     Before& before = before_[p];
-    counters_->add(scaled(now.controller_full_cycles - before.controller),
-                   scaled(now.network_full_cycles - before.network));
-    before = {now.controller_full_cycles, now.network_full_cycles};
+    const std::uint64_t controller = settings_.whole_partition
+                                         ? now.slice_full_cycles / control.config().l2.slices_per_partition
+                                         : now.controller_full_cycles;
+    counters_->add(scaled(controller - before.controller), scaled(now.network_full_cycles - before.network));
+    before = {controller, now.network_full_cycles};
   }
   return counters_->decide();
 }
