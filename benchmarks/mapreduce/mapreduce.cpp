@@ -141,8 +141,8 @@ class ViewCount final : public runtime::Application {
       "different views of each page in a web log by MapReduce (Mars PageViewCount)";
   static const std::vector<runtime::AppParamInfo>& params() {
     static const std::vector<runtime::AppParamInfo> table = {
-        {"lines", 16384, 1, 1'000'000, "lines of the log"},
-        {"urls", 4096, 1, 1'000'000, "pages that are asked for"},
+        {"lines", 524'288, 1, 1'000'000, "lines of the log"},
+        {"urls", 131'072, 1, 1'000'000, "pages that are asked for"},
         kHashParam};
     return table;
   }
@@ -212,7 +212,7 @@ class ViewRank final : public runtime::Application {
       "pages by falling numbers of views by MapReduce (Mars PageViewRank)";
   static const std::vector<runtime::AppParamInfo>& params() {
     static const std::vector<runtime::AppParamInfo> table = {
-        {"lines", 43008, 1, 1'000'000, "lines of the table of views"},
+        {"lines", 524'288, 1, 1'000'000, "lines of the table of views"},
         {"most", 100'000, 1, 1'000'000'000, "views of a page, at most"}};
     return table;
   }
@@ -256,10 +256,10 @@ class InvertedIndex final : public runtime::Application {
       "an index of the links in HTML pages by MapReduce (Mars InvertedIndex)";
   static const std::vector<runtime::AppParamInfo>& params() {
     static const std::vector<runtime::AppParamInfo> table = {
-        {"pages", 14336, 1, 1'000'000, "HTML pages"},
+        {"pages", 229'376, 1, 1'000'000, "HTML pages"},
         {"words", 8, 1, 1000, "mean number of words of a page; pages * words at most 10 million"},
         {"links", 50, 1, 100'000, "mean number of links of a hundred pages, at most one for each word"},
-        {"urls", 4096, 1, 1'000'000, "pages that links lead to"},
+        {"urls", 65536, 1, 1'000'000, "pages that links lead to"},
         kHashParam};
     return table;
   }

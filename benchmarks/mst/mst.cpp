@@ -56,8 +56,8 @@ constexpr std::uint32_t kThreads = 256;
 
 const std::vector<runtime::AppParamInfo>& param_table() {
   static const std::vector<runtime::AppParamInfo> table = {
-      {"width", 256, 1, 1024, "nodes of a row of the grid"},
-      {"height", 192, 1, 1024,
+      {"width", 1024, 1, 1024, "nodes of a row of the grid"},
+      {"height", 1024, 1, 1024,
        "rows of the grid; one node must have a neighbour, so that width * height is not 1"},
   };
   return table;

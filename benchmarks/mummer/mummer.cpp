@@ -191,9 +191,9 @@ const KernelApp kMummer{
               {{"reference", 1'000'000}, {"queries", 50'000}})
         .of({{"match_queries", {.registers_per_thread = 18}},
              {"print_matches", {.registers_per_thread = 24}}}));
-// Three blocks for each of 28 SMs, and a tree of about 5 MB.
+// Twelve blocks for each of 28 SMs, and the tree of chimera15/MUM, of about 50 MB.
 [[maybe_unused]] const bool registered_kayiran14 = register_kernel_app<Mummer, variant::Kayiran14>(
-    kMummer.with("kayiran14/mum", "MUMmerGPU for kayiran14", {{"reference", 100'000}, {"queries", 21504}}));
+    kMummer.with("kayiran14/mum", "MUMmerGPU for kayiran14", {{"reference", 1'000'000}, {"queries", 86016}}));
 
 }  // namespace
 }  // namespace gpumux::benchmarks::mummer

@@ -88,9 +88,9 @@ const KernelApp kPathfinder{
 [[maybe_unused]] const bool registered_awatramani17 = register_kernel_app<Pathfinder, variant::Awatramani17>(
     kPathfinder.with("awatramani17/pathfinder", "pathfinder for awatramani17",
                      {{"columns", 884'736}, {"rows", 21}}, {.registers_per_thread = 16}));
-// The columns of Rodinia's own runs, with two launches instead of five.
+// Rodinia's own runs.
 [[maybe_unused]] const bool registered_kayiran14 = register_kernel_app<Pathfinder, variant::Kayiran14>(
-    kPathfinder.with("kayiran14/path", "pathfinder for kayiran14", {{"columns", 100'000}, {"rows", 41}}));
+    kPathfinder.with("kayiran14/path", "pathfinder for kayiran14", {{"columns", 100'000}, {"rows", 100}}));
 
 }  // namespace
 }  // namespace gpumux::benchmarks::pathfinder

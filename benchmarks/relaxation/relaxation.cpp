@@ -39,8 +39,8 @@ constexpr std::uint32_t kThreads = 256;
 
 const std::vector<runtime::AppParamInfo>& param_table() {
   static const std::vector<runtime::AppParamInfo> table = {
-      {"bits", 16, 1, 20, "2^bits nodes of the scale-free graph"},
-      {"degree", 4, 1, 16, "mean number of edges from a node"},
+      {"bits", 20, 1, 20, "2^bits nodes of the scale-free graph"},
+      {"degree", 8, 1, 16, "mean number of edges from a node"},
   };
   return table;
 }

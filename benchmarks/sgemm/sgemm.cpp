@@ -115,8 +115,8 @@ bool add(const char* name, const char* description) {
     kName, "C = alpha A B^T + beta C, 128x16 register tiles (Volkov and Demmel, SC 2008; as in Parboil)");
 // Parboil's medium input, which is its largest input.
 [[maybe_unused]] const bool registered_wang17 = add<1024, 1056, 992>("wang17/sgemm", "sgemm for wang17");
-// The rows of Parboil's medium input, and about 4 blocks for each block that 28 SMs can hold at a time.
-[[maybe_unused]] const bool registered_kayiran14 = add<1024, 1024, 64>("kayiran14/mm", "sgemm for kayiran14");
+[[maybe_unused]] const bool registered_kayiran14 =
+    add<1024, 1056, 992>("kayiran14/mm", "sgemm for kayiran14");
 
 }  // namespace
 }  // namespace gpumux::benchmarks::sgemm

@@ -132,10 +132,10 @@ constexpr float kShare = 0.9F;
 
 const std::vector<runtime::AppParamInfo>& param_table() {
   static const std::vector<runtime::AppParamInfo> table = {
-      {"variables", 5120, 3, 200'000, "variables of the formula"},
-      {"clauses", 21504, 1, 1'000'000, "clauses of three literals; at most 1000 for each variable"},
-      {"decimations", 1, 1, 1000, "how often variables are assigned, at most"},
-      {"iterations", 3, 1, 10000, "updates of the surveys before each, at most"},
+      {"variables", 10000, 3, 200'000, "variables of the formula"},
+      {"clauses", 42000, 1, 1'000'000, "clauses of three literals; at most 1000 for each variable"},
+      {"decimations", 100, 1, 1000, "how often variables are assigned, at most"},
+      {"iterations", 1000, 1, 10000, "updates of the surveys before each, at most"},
       {"epsilon", 10, 0, 1000, "thousandths; surveys have settled when none changes by more"},
   };
   return table;
