@@ -1,49 +1,85 @@
 #!/usr/bin/env bash
-# Figure 12 of dai18 over all 78 pairs, 2 million cycles each, and why headlines differ where they do (dai18-why.md).
-# usage: docs/results/dai18.sh build/release/bin/gpumux DATABASE [JOBS] >docs/results/dai18.md   (40 minutes on two cores)
-# Runs that the database has are not repeated. From the root of the project.
+# All of dai18 at the standard scale: its claims and trends, and why ours differ where they do.
+# usage: docs/results/dai18.sh build/release/bin/gpumux DATABASE [SCALE] >docs/results/dai18.md    (an hour and a half on two cores)
 set -euo pipefail
-gpumux=$1
-database=$2
-jobs=${3:-2}
-page=$(mktemp)
-trap 'rm -f "$page"' EXIT
-"$gpumux" reproduce dai18/fig12 --scale paper --db "$database" --jobs "$jobs" --quiet --markdown "$page"
-echo "# dai18, figure 12: all 78 pairs, 2 million cycles each"
-echo
-echo "Made by \`docs/results/dai18.sh\` with $(sed -n 's/^Scale paper, \(.*\)\.$/\1/p' "$page"), on dai18-maxwell."
-echo
-sed -n '/^### dai18\/fig12/,/^### Not answered/{/^### Not answered/!p}' "$page"
-echo
-python3 - "$database" <<'PY'
+(($# == 2 || $# == 3)) || { sed -n '2,3s/^# //p' "$0" >&2; exit 2; }
+"$(dirname "${BASH_SOURCE[0]}")/tables.sh" dai18 "dai18-maxwell" "$1" "$2" "${3:-standard}"
+python3 - "$2" "${3:-standard}" <<'PY'
+import collections
 import json
+import re
 import sqlite3
 import sys
 
-C = {"cp", "hs", "dc", "pf", "bp", "bs", "st"}
-pairs = {}
-for policy, text in sqlite3.connect(sys.argv[1]).execute(
-        "select policy, result from runs where state = 'done' and cycle_limit = 2000000"):
-    result = json.loads(text)
-    apps = tuple(app["app"].split("/")[1] for app in result["apps"])
-    if len(apps) == 2:
-        pairs.setdefault(apps, {})[policy] = result
-policies = ["spatial:surplus=keep", "ws", "ws,memory=qbmi", "ws,memory=dmil"]
-pairs = {apps: of for apps, of in pairs.items() if all(policy in of for policy in policies)}
-rest = [of for apps, of in pairs.items() if "ax" not in apps]
-print(f"mean weighted speedup of the {len(rest)} pairs without ax (ratio):\n\n| policy | |\n|---|---:|")
-for policy in policies:
-    print(f"| {policy} | {sum(of[policy]['metrics']['weighted_speedup'] for of in rest) / len(rest):.4g} |")
-mixed = [(apps, of, 0 if apps[0] in C else 1) for apps, of in pairs.items() if len(C & set(apps)) == 1 and apps[0] != apps[1]]
-def compute(of, policy, i):
-    return of[policy]["apps"][i]
-slower = sum(compute(of, policies[3], i)["normalized_ipc"] < compute(of, "ws", i)["normalized_ipc"] for _, of, i in mixed)
-held = [f"{a}+{b}" for (a, b), of, i in mixed
-        if sum(l == 1 for l in compute(of, policies[3], i)["memory_control"]["limits"]) * 2
-        >= len(compute(of, policies[3], i)["memory_control"]["limits"])]
-print(f"\nOf {len(mixed)} C+M pairs: kernel C slower with DMIL than without in {slower}; at a limit of 1 on half of the SMs or "
-      f"more at the end of the run in {len(held)}: {', '.join(sorted(held))}.")
+COMPUTE = {"cp", "hs", "dc", "pf", "bp", "bs", "st"}
+# applications -> policy -> result
+pairs = collections.defaultdict(dict)
+with sqlite3.connect(sys.argv[1]) as database:
+    for policy, result in database.execute(
+            "SELECT policy, result FROM sweep_runs JOIN sweeps ON sweeps.id = sweep_id JOIN runs ON runs.id = run_id"
+            " WHERE sweeps.name = 'dai18/fig12' AND scale = ? AND role = 'run' AND state = 'done' ORDER BY position", sys.argv[2:3]):
+        result = json.loads(result)
+        pairs[tuple(app["app"].split("/")[1] for app in result["apps"])][policy] = result
+policies = {"spatial": "spatial:surplus=keep", "ws": "ws", "ws-qbmi": "ws,memory=qbmi", "ws-dmil": "ws,memory=dmil"}
+pairs = {apps: of for apps, of in pairs.items() if all(policy in of for policy in policies.values())}
+
+
+def row(*cells):
+    print("| " + " | ".join(map(str, cells)) + " |")
+
+
+def mean(values):
+    values = list(values)
+    return sum(values) / len(values)
+
+
+def classes(apps):
+    return "+".join(sorted("C" if app in COMPUTE else "M" for app in apps))
+
+
+def metric(of, policy, name):
+    return of[policies[policy]]["metrics"][name]
+
+
+print("\n## Without one application\n")
+print("Figure 12: mean weighted speedup of the pairs that do not have the application, and what DMIL and QBMI add to Warped-Slicer.\n")
+row("without", "pairs", *policies, "DMIL adds, %", "QBMI adds, %")
+print("|---|" + "---:|" * (len(policies) + 3))
+everyone = sorted({app for apps in pairs for app in apps}, key=lambda app: (app not in COMPUTE, app))
+for without in [None] + everyone:
+    chosen = [of for apps, of in pairs.items() if without not in apps]
+    speedups = {policy: mean(metric(of, policy, "weighted_speedup") for of in chosen) for policy in policies}
+    row(without or "-", len(chosen), *(f"{speedup:.3f}" for speedup in speedups.values()),
+        f"{100 * (speedups['ws-dmil'] / speedups['ws'] - 1):.1f}", f"{100 * (speedups['ws-qbmi'] / speedups['ws'] - 1):.1f}")
+
+print("\n## What DMIL does to whom\n")
+print("Figure 12: normalized IPC, mean over the application's pairs. *Starved*: pairs in which it is below a quarter of its speed alone.\n")
+row("application", "class", "ws", "ws-qbmi", "ws-dmil", "faster with DMIL", "slower", "starved in ws", "starved in ws-dmil")
+print("|---|---|" + "---:|" * 7)
+for name in everyone:
+    ipcs = collections.defaultdict(list)
+    for apps, of in pairs.items():
+        if name in apps:
+            for policy in policies:
+                ipcs[policy].append(of[policies[policy]]["apps"][apps.index(name)]["normalized_ipc"])
+    row(name, "C" if name in COMPUTE else "M", *(f"{mean(ipcs[policy]):.2f}" for policy in ("ws", "ws-qbmi", "ws-dmil")),
+        sum(after > 1.02 * before for before, after in zip(ipcs["ws"], ipcs["ws-dmil"])),
+        sum(after < 0.98 * before for before, after in zip(ipcs["ws"], ipcs["ws-dmil"])),
+        sum(ipc < 0.25 for ipc in ipcs["ws"]), sum(ipc < 0.25 for ipc in ipcs["ws-dmil"]))
+
+held = collections.Counter()
+for apps, of in pairs.items():
+    for app in of[policies["ws-dmil"]]["apps"]:
+        limits = app.get("memory_control", {}).get("limits", [])
+        if limits and 2 * sum(limit == 1 for limit in limits) >= len(limits):
+            held[classes(apps), app["app"].split("/")[1]] += 1
+print("\nAt the end of the run, DMIL allows one memory instruction at a time on at least half of the SMs to: "
+      + (", ".join(f"{name} in {count} pairs ({of})" for (of, name), count in sorted(held.items())) or "nobody") + ".")
 PY
-cat docs/results/dai18-why.md
+cat <<'TEXT'
+
+## Why
+
+TEXT
 echo
 "$(dirname "${BASH_SOURCE[0]}")/fingerprint.py" dai18.md

@@ -33,7 +33,6 @@ PAGES = {
     "ledger.md": (["dai18-maxwell"], "docs/results/ledger.sh"),
     "measured.md": (["v100-measured", "a100-measured", "h100-measured"], "docs/results/measured.sh"),
     "originals.md": (["chimera15-fermi30"], "docs/results/originals.py"),
-    "papers.md": (AWATRAMANI + KAYIRAN + ["chimera15-fermi30", "dai18-maxwell", "wang17-56sm", POLICIES], "docs/results/papers.sh"),
     "sharing-hardware.md": (["h100-measured"], "docs/results/sharing-hardware.py"),
     "wang17.md": (["wang17-56sm", POLICIES], "docs/results/wang17.sh"),
 }

@@ -1,32 +1,42 @@
 #!/usr/bin/env bash
-# The five papers at the quick scale, a line each: into docs/results/papers.md and README.md.
-# usage: docs/results/papers.sh build/release/bin/gpumux DATABASE    (runs what the database lacks: all of it is two to three hours on two cores)
+# The five papers, a line each, from their pages here: into docs/results/papers.md and README.md.
+# usage: docs/results/papers.sh    (the pages are made by docs/results/PAPER.sh)
 set -euo pipefail
-[ $# -eq 2 ] || { sed -n '2,3s/^# //p' "$0" >&2; exit 2; }
-gpumux=$(realpath "$1") database=$(realpath "$2")
+[ $# -eq 0 ] || { sed -n '2,3s/^# //p' "$0" >&2; exit 2; }
 cd "$(dirname "${BASH_SOURCE[0]}")/../.."
-folder=$(mktemp -d)
-trap 'rm -r "$folder"' EXIT
-"$gpumux" reproduce all --scale quick --db "$database" --json "$folder/all.json" --quiet
-VERSION=$("$gpumux" --version) python3 - "$folder/all.json" <<'PY'
-import json
+python3 - <<'PY'
+import glob
 import os
 import re
-import subprocess
 import sys
 
-with open(sys.argv[1], encoding="utf-8") as file:
-    papers = json.load(file)["papers"]
-rows = ["| paper | claims answered | directions decided that agree | that lean, away | sizes decided that agree | undecided | trends that hold |",
-        "|---|---:|---:|---:|---:|---:|---:|"]
-for paper in papers:
-    if not paper["claims"]:
-        continue
-    name, of = paper["paper"], "{} of {}".format
+# The sums of a page; older pages were judged by the mean alone and have no leaning directions and undecided sizes.
+TODAY = re.compile(r"^(\d+ of \d+) directions agree, (\d+) lean, (\d+) away; (\d+ of \d+) sizes agree, (\d+) undecided; "
+                   r"(\d+ of \d+) trends hold; answered: (\d+ of \d+) claims", re.M)
+OLDER = re.compile(r"^(\d+ of \d+) directions and (\d+ of \d+) sizes agree, and (\d+ of \d+) trends; answered: (\d+ of \d+) claims", re.M)
+rows = ["| paper | scale | claims answered | directions decided that agree | others lean, away | sizes decided that agree | undecided "
+        "| trends that hold |", "|---|---|---:|---:|---:|---:|---:|---:|"]
+for path in sorted(glob.glob("experiments/claims/*.toml")):
+    with open(path, encoding="utf-8") as file:
+        claims = file.read()
+    name, title = (re.search(rf'^{key} = "(.*)"$', claims, re.M)[1] for key in ("paper", "title"))
     page = f"docs/results/{name}.md"
-    shown = f"[{name}]({page})" if os.path.exists(page) else name
-    rows.append(f"| {shown}: {paper['title']} | {of(paper['answered'], paper['claims'])} | {of(paper['directions_agree'], paper['directions'])} | "
-                f"{paper['directions_lean']}, {paper['directions_lean_away']} | {of(paper['sizes_agree'], paper['sizes'])} | {paper['sizes_undecided']} | {of(paper['trends_agree'], paper['trends_answered'])} |")
+    if not os.path.exists(page):
+        continue
+    with open(page, encoding="utf-8") as file:
+        text = file.read()
+    scale = re.search(r" at the (\w+) scale", text)
+    if scale and (sums := TODAY.search(text)):
+        agree, lean, away, sizes, undecided, trends, answered = sums.groups()
+        lean = f"{lean}, {away}"
+    elif scale and (sums := OLDER.search(text)):
+        agree, sizes, trends, answered = sums.groups()
+        lean = undecided = "-"
+    elif figure := re.search(r"^# \w+, (figure \d+)", text):  # a page of one figure
+        scale, answered, agree, lean, sizes, undecided, trends = [None, figure[1]], *"------"
+    else:
+        sys.exit(f"error: {page}: no line of sums")
+    rows.append(f"| [{name}]({page}): {title} | {scale[1]} | {answered} | {agree} | {lean} | {sizes} | {undecided} | {trends} |")
 
 
 def write(path, text):
@@ -37,9 +47,9 @@ def write(path, text):
 
 table = "\n".join(rows)
 write("docs/results/papers.md",
-      f"# Five papers: ours beside theirs\n\nMade by `docs/results/papers.sh` with {os.environ['VERSION']}: `gpumux reproduce all --scale quick`.\n\n"
-      + table.replace("docs/results/", "") + "\n\n"
-      + subprocess.run(["docs/results/fingerprint.py", "papers.md"], check=True, capture_output=True, text=True).stdout)
+      "# Five papers: ours beside theirs\n\nMade by `docs/results/papers.sh` from the papers' pages, which say how each is made. "
+      "Lines with \"-\" are of older pages: judged by\nthe mean alone, or of one figure. [experiments.md](../experiments.md) has the rules.\n\n"
+      + table.replace("docs/results/", "") + "\n")
 with open("README.md", encoding="utf-8") as file:
     text = file.read()
 block = re.compile(r"(<!-- papers -->\n).*?(<!-- end -->)", re.S)
