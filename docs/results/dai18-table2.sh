@@ -57,7 +57,7 @@ for app in "${apps[@]}"; do
   echo "| $app | $paper | $first | $second | $third | $fourth |"
   at=0
   for ours in "$first" "$second" "$third" "$fourth"; do
-    if awk -v a="$ours" -v b="$paper" 'BEGIN { exit !(a >= b - b / 3 && a <= b + b / 3) }'; then near[at]=$((${near[at]} + 1)); fi
+    if awk -v a="$ours" -v b="$paper" 'BEGIN { exit !(a >= b - b / 3 && a <= b + b / 3) }'; then near[at]=$((near[at] + 1)); fi
     at=$((at + 1))
   done
 done
