@@ -104,8 +104,8 @@ cat <<'TEXT'
 - **Reading of a switched block's cost.** With the cost of the whole SM for each block, Chimera flushes and drains where it would switch, which matters
   for KM and SAD alone.
 - **Late SMs (figures 6, 8a).** Switching is late where the context takes longer than 15 us, draining where blocks do
-  ([chimera15-table2.md](chimera15-table2.md)). Flushing is late in none: BT and FWT, which the paper names, have blocks of 4 to 30 us, and
-  those that may not be flushed are drained in time. CP and LUD need no SM of the task's half at these moments.
+  ([chimera15-table2.md](chimera15-table2.md)). Flushing is late in none: BT and FWT, which the paper names, have blocks of 4 to 30 us but for FWT.2, and
+  those that may not be flushed are drained in time. CP and LUD hold no more than half of the SMs at these moments, so that none is preempted.
 - **The estimates (section 4.1).** Chimera's late SMs are MUM's, whose blocks differ much: it expected them to drain in time.
 - **ANTT (figure 10, section 4.4)** against FCFS is that of the pairs that progress. Beside KM, LC and SAD, each of LUD's launches waits for a kernel that
   is longer than the run. These pairs have the largest gains, so the paper's means, which have them, are larger.
