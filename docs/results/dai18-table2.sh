@@ -35,32 +35,4 @@ printf '| within a third |'
 for ((i = 0; i < 10; ++i)); do if ((i == 8)); then printf ' - |'; else printf ' %s of %s |' "${agree[i]:-0}" "${#apps[@]}"; fi; done
 echo
 echo
-echo "## Reservation failures under other readings of Table 1"
-echo
-echo "The paper prints no clock of the L2, and a DRAM of 48 bytes per cycle with 16 channels. *L2 at 700 MHz*: as in the GTX 480 file of"
-echo "GPGPU-Sim, \`--set clocks.l2_mhz=700\`. *8-byte channels*: two chips of 4 bytes for each of the 16 channels, as in that file, 473 GB/s,"
-echo "\`--set dram.bus_size=8 --set dram.transfers_per_clock=4 --set dram.burst_size=64\`. The first column is the table above."
-echo
-echo "| app | paper | dai18-maxwell | L2 at 700 MHz | 8-byte channels | both |"
-echo "|---|---:|---:|---:|---:|---:|"
-slow=(--set clocks.l2_mhz=700)
-wide=(--set dram.bus_size=8 --set dram.transfers_per_clock=4 --set dram.burst_size=64)
-count() { # ours and the paper's failures per access, with the options that follow the name
-  "$gpumux" run "dai18/$1" --cycles "$cycles" --baseline off "${@:2}" | awk '$1 == "ours" { ours = $9 } $1 == "paper" { paper = $9 } END { print ours, paper }'
-}
-near=(0 0 0 0)
-for app in "${apps[@]}"; do
-  read -r first paper <<<"$(count "$app")"
-  read -r second _ <<<"$(count "$app" "${slow[@]}")"
-  read -r third _ <<<"$(count "$app" "${wide[@]}")"
-  read -r fourth _ <<<"$(count "$app" "${slow[@]}" "${wide[@]}")"
-  echo "| $app | $paper | $first | $second | $third | $fourth |"
-  at=0
-  for ours in "$first" "$second" "$third" "$fourth"; do
-    if awk -v a="$ours" -v b="$paper" 'BEGIN { exit !(a >= b - b / 3 && a <= b + b / 3) }'; then near[at]=$((near[at] + 1)); fi
-    at=$((at + 1))
-  done
-done
-echo "| within a third | | ${near[0]} of ${#apps[@]} | ${near[1]} of ${#apps[@]} | ${near[2]} of ${#apps[@]} | ${near[3]} of ${#apps[@]} |"
-echo
 "$(dirname "${BASH_SOURCE[0]}")/fingerprint.py" dai18-table2.md

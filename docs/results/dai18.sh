@@ -76,10 +76,5 @@ for apps, of in pairs.items():
 print("\nAt the end of the run, DMIL allows one memory instruction at a time on at least half of the SMs to: "
       + (", ".join(f"{name} in {count} pairs ({of})" for (of, name), count in sorted(held.items())) or "nobody") + ".")
 PY
-cat <<'TEXT'
-
-## Why
-
-TEXT
 echo
 "$(dirname "${BASH_SOURCE[0]}")/fingerprint.py" dai18.md
