@@ -3,9 +3,11 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "base/error.hpp"
@@ -53,6 +55,19 @@ class Params {
   std::string_view app_;
   const std::vector<runtime::AppParamInfo>& table_;
   const runtime::AppParams& values_;
+};
+
+/// Inputs that an application makes when it first runs, because planning a sweep creates applications that
+/// never run.
+class InputsOfFirstRun {
+ public:
+  explicit InputsOfFirstRun(std::function<void()> make) : make_(std::move(make)) {}
+  void make() {
+    if (make_) std::exchange(make_, nullptr)();
+  }
+
+ private:
+  std::function<void()> make_;
 };
 
 /// `count` random floats, uniform in [low, high).

@@ -3,9 +3,7 @@
 
 #include <algorithm>
 #include <bit>
-#include <functional>
 #include <span>
-#include <utility>
 
 #include "benchmarks/common.hpp"
 #include "benchmarks/host_flags.hpp"
@@ -152,13 +150,12 @@ class ViewCount final : public runtime::Application {
   static constexpr bool kNumbers = false;
 
   ViewCount(const Params& params, std::uint64_t seed)
-      : mask_(mask_of(params)),
-        make_inputs_([this, lines = params.get("lines"), urls = params.get("urls"), seed] {
+      : mask_(mask_of(params)), inputs_([this, lines = params.get("lines"), urls = params.get("urls"), seed] {
           Random random(seed);
           log_ = web_log(lines, urls, random);
         }) {}
   runtime::Task run(runtime::Host& host, bool verify) override {
-    if (make_inputs_) std::exchange(make_inputs_, nullptr)();
+    inputs_.make();
     Stages stages(host, log_);
     std::vector<std::uint32_t> last;
     const std::uint32_t lines = log_.records();
@@ -205,8 +202,7 @@ class ViewCount final : public runtime::Application {
 
  private:
   std::uint32_t mask_;
-  // Called by the first run: sweeps create many applications that they do not run.
-  std::function<void()> make_inputs_;
+  InputsOfFirstRun inputs_;
   Text log_;
 };
 
@@ -227,12 +223,12 @@ class ViewRank final : public runtime::Application {
   static constexpr bool kNumbers = true;
 
   ViewRank(const Params& params, std::uint64_t seed)
-      : make_inputs_([this, lines = params.get("lines"), most = params.get("most"), seed] {
+      : inputs_([this, lines = params.get("lines"), most = params.get("most"), seed] {
           Random random(seed);
           table_ = view_table(lines, most, random);
         }) {}
   runtime::Task run(runtime::Host& host, bool verify) override {
-    if (make_inputs_) std::exchange(make_inputs_, nullptr)();
+    inputs_.make();
     Stages stages(host, table_);
     std::vector<std::uint32_t> last;
     const std::uint32_t lines = table_.records();
@@ -253,8 +249,7 @@ class ViewRank final : public runtime::Application {
   }
 
  private:
-  // Called by the first run: sweeps create many applications that they do not run.
-  std::function<void()> make_inputs_;
+  InputsOfFirstRun inputs_;
   Text table_;
 };
 
@@ -277,19 +272,21 @@ class InvertedIndex final : public runtime::Application {
   static constexpr const char* kKernels[] = {"iix_map_count", "iix_map"};
   static constexpr bool kNumbers = false;
 
-  InvertedIndex(const Params& params, std::uint64_t seed) : mask_(mask_of(params)) {
+  InvertedIndex(const Params& params, std::uint64_t seed)
+      : mask_(mask_of(params)),
+        inputs_([this, pages = params.get("pages"), words = params.get("words"), links = params.get("links"),
+                 urls = params.get("urls"), seed] {
+          Random random(seed);
+          pages_ = html_pages(pages, words, links, urls, random);
+        }) {
     const std::uint32_t pages = params.get("pages"), words = params.get("words"), links = params.get("links");
     params.require(links <= 100 * words,
                    fmt::format("links={} must be at most 100 times words={}", links, words));
     params.require(std::uint64_t{pages} * words <= 10'000'000,
                    fmt::format("pages={} times words={} must be at most 10000000", pages, words));
-    make_inputs_ = [this, pages, words, links, urls = params.get("urls"), seed] {
-      Random random(seed);
-      pages_ = html_pages(pages, words, links, urls, random);
-    };
   }
   runtime::Task run(runtime::Host& host, bool verify) override {
-    if (make_inputs_) std::exchange(make_inputs_, nullptr)();
+    inputs_.make();
     Stages stages(host, pages_);
     std::vector<std::uint32_t> last;
     const std::uint32_t pages = pages_.records();
@@ -322,8 +319,7 @@ class InvertedIndex final : public runtime::Application {
 
  private:
   std::uint32_t mask_;
-  // Called by the first run: sweeps create many applications that they do not run.
-  std::function<void()> make_inputs_;
+  InputsOfFirstRun inputs_;
   Text pages_;
 };
 

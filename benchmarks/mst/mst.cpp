@@ -2,9 +2,7 @@
 #include "benchmarks/mst/mst.hpp"
 
 #include <algorithm>
-#include <functional>
 #include <limits>
-#include <utility>
 
 #include "benchmarks/common.hpp"
 #include "benchmarks/host_flags.hpp"
@@ -85,7 +83,7 @@ struct Ends {
 class Mst final : public runtime::Application {
  public:
   Mst(const Sizes& sizes, std::uint64_t seed)
-      : make_inputs_([this, sizes, seed] {
+      : inputs_([this, sizes, seed] {
           Random random(seed);
           // In a graph of few nodes, all edges can be missing. The loop ends when there is an edge.
           do edges_ = graphs::roads(sizes.width, sizes.height, random);
@@ -95,7 +93,7 @@ class Mst final : public runtime::Application {
         nodes_(sizes.nodes()) {}
 
   runtime::Task run(runtime::Host& host, bool verify) override {
-    if (make_inputs_) std::exchange(make_inputs_, nullptr)();
+    inputs_.make();
     const std::uint32_t module = host.load_module(embedded::mst_ptx, kFile);
     std::vector<Ends> both;
     for (const graphs::Edge& edge : edges_) both.push_back({edge.from, edge.to});
@@ -148,8 +146,7 @@ class Mst final : public runtime::Application {
     return array;
   }
 
-  // Called by the first run: sweeps create many applications that they do not run.
-  std::function<void()> make_inputs_;
+  InputsOfFirstRun inputs_;
   std::uint32_t nodes_;
   std::vector<graphs::Edge> edges_;
   graphs::Graph graph_;

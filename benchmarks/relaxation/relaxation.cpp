@@ -1,7 +1,6 @@
 // kayiran14/bfs and kayiran14/sssp: host programs that compute distances in a scale-free graph.
 #include "benchmarks/relaxation/relaxation.hpp"
 
-#include <functional>
 #include <queue>
 #include <utility>
 
@@ -56,14 +55,14 @@ template <typename Search>
 class Distances final : public runtime::Application {
  public:
   Distances(const Sizes& sizes, std::uint64_t seed)
-      : make_inputs_([this, sizes, seed] {
+      : inputs_([this, sizes, seed] {
           Random random(seed);
           graph_ = graphs::rows_of(sizes.nodes(), graphs::rmat(sizes.bits, sizes.degree, random), false);
           source_ = graphs::largest_hub(graph_);
         }) {}
 
   runtime::Task run(runtime::Host& host, bool verify) override {
-    if (make_inputs_) std::exchange(make_inputs_, nullptr)();
+    inputs_.make();
     const std::uint32_t module = host.load_module(embedded::relaxation_ptx, kFile);
     const std::uint32_t nodes = graph_.nodes();
     const auto first = upload(host, graph_.first);
@@ -104,8 +103,7 @@ class Distances final : public runtime::Application {
     return array;
   }
 
-  // Called by the first run: sweeps create many applications that they do not run.
-  std::function<void()> make_inputs_;
+  InputsOfFirstRun inputs_;
   graphs::Graph graph_;
   std::uint32_t source_ = 0;
   std::vector<std::uint32_t> expected_;  // computed by the first verified run

@@ -167,13 +167,15 @@ std::vector<std::uint32_t> bits_of(const std::vector<float>& values) {
 
 class SurveyPropagation final : public runtime::Application {
  public:
-  SurveyPropagation(const Sizes& sizes, std::uint64_t seed) : limits_(sizes.limits) {
-    Random random(seed);
-    formula_ = random_formula(sizes.variables, sizes.clauses, random);
-    eta_ = random_floats(random, formula_.literals.size(), 0.0F, 1.0F);
-  }
+  SurveyPropagation(const Sizes& sizes, std::uint64_t seed)
+      : limits_(sizes.limits), inputs_([this, sizes, seed] {
+          Random random(seed);
+          formula_ = random_formula(sizes.variables, sizes.clauses, random);
+          eta_ = random_floats(random, formula_.literals.size(), 0.0F, 1.0F);
+        }) {}
 
   runtime::Task run(runtime::Host& host, bool verify) override {
+    inputs_.make();
     const std::uint32_t module = host.load_module(embedded::survey_ptx, kFile);
     const std::uint32_t variables = formula_.variables(), clauses = formula_.clauses();
     const auto literals = upload(host, formula_.literals), first = upload(host, formula_.first);
@@ -236,6 +238,7 @@ class SurveyPropagation final : public runtime::Application {
   }
 
   Limits limits_;
+  InputsOfFirstRun inputs_;
   Formula formula_;
   std::vector<float> eta_;
   State expected_;  // computed by the first verified run
