@@ -4,8 +4,8 @@
 //
 // The pixels are sorted along the block's main axis of colour. Then the kernel tries every way to cut the sorted row
 // into four clusters. For each cut it computes the best colours in the least-squares sense, rounded to 16 bits, and
-// their error. One thread block processes one block of pixels, and its 64 threads share the cuts. Each operation's
-// rounding is fixed, so that a CPU can repeat it bit by bit.
+// their error. 64 threads process one block of pixels and share the cuts. Each operation's rounding is fixed, so
+// that a CPU can repeat it bit by bit.
 
 constexpr int kPixels = 16;
 constexpr int kThreads = 64;
@@ -80,24 +80,34 @@ __device__ Fit fit(unsigned cut, const float* red, const float* green, const flo
   return result;
 }
 
-// Compresses one block of pixels per thread block. image: 16 pixels per block, red in the lowest byte. cuts: for each
-// cut, the cluster of each sorted pixel, 2 bits each. compressed: the two colours (first in the low half), then the
-// pixels' indices.
-extern "C" __global__ void dxtc_compress(const unsigned* image, const unsigned* cuts, uint2* compressed,
-                                         int cut_count) {
-  __shared__ float colour[3][kPixels];
-  __shared__ float sorted[3][kPixels];
-  __shared__ float position[kPixels];
-  __shared__ int place[kPixels];  // place of each pixel in the sorted row
-  __shared__ float covariance[6];
-  __shared__ float sum[3];
-  __shared__ float error[kThreads];
-  __shared__ unsigned best_cut[kThreads];
-  __shared__ unsigned best_colours[kThreads];
-  const int thread = threadIdx.x;
+// Compresses kSquares blocks of pixels per thread block, with 64 threads each. image: 16 pixels per block, red in the
+// lowest byte. cuts: for each cut, the cluster of each sorted pixel, 2 bits each. compressed: the two colours (first in
+// the low half), then the pixels' indices.
+template <int kSquares>
+__device__ __forceinline__ void compress(const unsigned* image, const unsigned* cuts, uint2* compressed, int cut_count) {
+  __shared__ float colours[kSquares][3][kPixels];
+  __shared__ float sorted_colours[kSquares][3][kPixels];
+  __shared__ float positions[kSquares][kPixels];
+  __shared__ int places[kSquares][kPixels];  // place of each pixel in the sorted row
+  __shared__ float covariances[kSquares][6];
+  __shared__ float sums[kSquares][3];
+  __shared__ float errors[kSquares][kThreads];
+  __shared__ unsigned best_cuts[kSquares][kThreads];
+  __shared__ unsigned best_colours_of[kSquares][kThreads];
+  const int square = kSquares == 1 ? 0 : threadIdx.x / kThreads;
+  const int thread = kSquares == 1 ? threadIdx.x : threadIdx.x % kThreads;
+  float(&colour)[3][kPixels] = colours[square];
+  float(&sorted)[3][kPixels] = sorted_colours[square];
+  float(&position)[kPixels] = positions[square];
+  int(&place)[kPixels] = places[square];
+  float(&covariance)[6] = covariances[square];
+  float(&sum)[3] = sums[square];
+  float(&error)[kThreads] = errors[square];
+  unsigned(&best_cut)[kThreads] = best_cuts[square];
+  unsigned(&best_colours)[kThreads] = best_colours_of[square];
 
   if (thread < kPixels) {
-    const unsigned pixel = image[blockIdx.x * kPixels + thread];
+    const unsigned pixel = image[(blockIdx.x * kSquares + square) * kPixels + thread];
 #pragma unroll
     for (int c = 0; c < 3; ++c) colour[c][thread] = __fdiv_rn(static_cast<float>((pixel >> (8 * c)) & 255u), 255.0f);
   }
@@ -191,7 +201,17 @@ extern "C" __global__ void dxtc_compress(const unsigned* image, const unsigned* 
       indices |= (start < end ? index ^ 1u : index) << (2 * i);
     }
     if (start == end) indices = 0;
-    compressed[blockIdx.x] =
+    compressed[blockIdx.x * kSquares + square] =
         make_uint2(start < end ? end | start << 16 : start | end << 16, indices);
   }
+}
+
+extern "C" __global__ void dxtc_compress(const unsigned* image, const unsigned* cuts, uint2* compressed,
+                                         int cut_count) {
+  compress<1>(image, cuts, compressed, cut_count);
+}
+
+extern "C" __global__ void dxtc_compress_four(const unsigned* image, const unsigned* cuts, uint2* compressed,
+                                              int cut_count) {
+  compress<4>(image, cuts, compressed, cut_count);
 }

@@ -1,7 +1,6 @@
 #include "benchmarks/heartwall/heartwall.hpp"
 
 #include <algorithm>
-#include <array>
 #include <cmath>
 #include <numbers>
 
@@ -12,11 +11,10 @@ namespace gpumux::benchmarks::heartwall {
 
 namespace {
 
-constexpr std::size_t kThreads = 512;
 constexpr std::int32_t kTemplatePixels = kTemplate * kTemplate;
 
-float tree_sum(std::array<float, kThreads> values) {
-  for (std::size_t half = kThreads / 2; half > 0; half /= 2)
+float tree_sum(std::vector<float> values) {
+  for (std::size_t half = values.size() / 2; half > 0; half /= 2)
     for (std::size_t t = 0; t < half; ++t) values[t] += values[t + half];
   return values[0];
 }
@@ -36,7 +34,7 @@ void begin(Point& point, const Frame& frame) {
         frame.at(point.x - kTemplate / 2 + i % kTemplate, point.y - kTemplate / 2 + i / kTemplate));
 }
 
-void track(Point& point, const Frame& frame) {
+void track(Point& point, const Frame& frame, std::size_t threads) {
   std::vector<float> window;
   for (std::int32_t i = 0; i < kWindow * kWindow; ++i)
     window.push_back(frame.at(point.x - kWindow / 2 + i % kWindow, point.y - kWindow / 2 + i / kWindow));
@@ -56,11 +54,11 @@ void track(Point& point, const Frame& frame) {
           square[at(row * kSums + column - 1)] + square[at(row * kSums + column)];
     }
   }
-  std::array<float, kThreads> sums{};
-  std::array<float, kThreads> squares{};
+  std::vector<float> sums(threads);
+  std::vector<float> squares(threads);
   for (std::size_t i = 0; i < point.pixels.size(); ++i) {
-    sums[i % kThreads] += point.pixels[i];
-    squares[i % kThreads] = std::fma(point.pixels[i], point.pixels[i], squares[i % kThreads]);
+    sums[i % threads] += point.pixels[i];
+    squares[i % threads] = std::fma(point.pixels[i], point.pixels[i], squares[i % threads]);
   }
   const float template_sum = tree_sum(sums);
   constexpr float kInverse = 1.0F / static_cast<float>(kTemplatePixels);
@@ -107,6 +105,8 @@ void track(Point& point, const Frame& frame) {
 
 namespace {
 
+/// With blocks of 512 threads as in Rodinia, or of 256.
+template <std::uint32_t kThreads>
 class Heartwall final : public KernelProgram {
  public:
   explicit Heartwall(const Params& params)
@@ -115,7 +115,8 @@ class Heartwall final : public KernelProgram {
         count_(params.get("points")),
         frames_(params.get("frames")) {}
   [[nodiscard]] runtime::AppInfo::KernelShape shape() const override {
-    return {"track_points", {count_}, {kThreads}};
+    static_assert(kThreads == 512 || kThreads == 256);
+    return {kThreads == 512 ? "track_points" : "track_points_by_256", {count_}, {kThreads}};
   }
   /// Makes the video: a bright ring on dark, noisy ground, whose wall moves to and fro. The points are on the
   /// inner and outer edges of the ring.
@@ -174,7 +175,7 @@ class Heartwall final : public KernelProgram {
     std::vector<float> templates;
     for (Point point : points_) {
       begin(point, video_[0]);
-      for (std::uint32_t frame = 1; frame < frames_; ++frame) track(point, video_[frame]);
+      for (std::uint32_t frame = 1; frame < frames_; ++frame) track(point, video_[frame], kThreads);
       x.push_back(point.x);
       y.push_back(point.y);
       templates.insert(templates.end(), point.pixels.begin(), point.pixels.end());
@@ -202,16 +203,16 @@ const KernelApp kHeartwall{
     .ptx_file = "benchmarks/heartwall/heartwall.ptx",
     .ptx_text = embedded::heartwall_ptx,
 };
-[[maybe_unused]] const bool registered = register_kernel_app<Heartwall>(kHeartwall);
-[[maybe_unused]] const bool registered_chimera15 = register_kernel_app<Heartwall, variant::Chimera15>(
+[[maybe_unused]] const bool registered = register_kernel_app<Heartwall<512>>(kHeartwall);
+[[maybe_unused]] const bool registered_chimera15 = register_kernel_app<Heartwall<512>, variant::Chimera15>(
     kHeartwall.with("chimera15/HW", "heart wall tracking as in Table 2 of chimera15",
                     {{"width", 656}, {"height", 744}, {"points", 51}, {"frames", 5}},
                     {.registers_per_thread = 32, .shared_bytes = 2688}));
-// The grid of Table 3.2. With these registers, an SM holds as many threads as in the table, where four blocks
-// of 256 threads fit.
-[[maybe_unused]] const bool registered_awatramani17 = register_kernel_app<Heartwall, variant::Awatramani17>(
-    kHeartwall.with("awatramani17/heartwall", "heartwall for awatramani17", {{"points", 56}},
-                    {.registers_per_thread = 32}));
+// The grid and the blocks of Table 3.2. With these registers, four blocks fit on an SM as in the table.
+[[maybe_unused]] const bool registered_awatramani17 =
+    register_kernel_app<Heartwall<256>, variant::Awatramani17>(
+        kHeartwall.with("awatramani17/heartwall", "heartwall for awatramani17", {{"points", 56}},
+                        {.registers_per_thread = 32}));
 
 }  // namespace
 }  // namespace gpumux::benchmarks::heartwall

@@ -2,7 +2,6 @@
 // the frame that is most like the point's template, by normalised cross-correlation. Source of the algorithm: Rodinia's
 // heartwall. Every rounding is fixed, so that a CPU can repeat it.
 
-constexpr int kThreads = 512;
 constexpr int kTemplate = 51;                        // pixels per side
 constexpr int kWindow = 81;                          // pixels per side of the search window
 constexpr int kPlaces = kWindow - kTemplate + 1;     // places of the template in the window, along an axis
@@ -18,7 +17,8 @@ __device__ __forceinline__ Best better(Best a, Best b) {
   return b.value > a.value || (b.value == a.value && b.place < a.place) ? b : a;
 }
 
-// The best of all threads' values. Only thread 0 gets the result.
+// The best of the values of all threads, kThreads. Only thread 0 gets the result.
+template <int kThreads>
 __device__ __forceinline__ Best best_of_block(Best mine, Best* shared) {
   const int thread = threadIdx.x;
   if (thread >= kThreads / 2) shared[thread - kThreads / 2] = mine;
@@ -34,7 +34,8 @@ __device__ __forceinline__ Best best_of_block(Best mine, Best* shared) {
   return mine;
 }
 
-// The sum of all threads' values. All threads get the result.
+// The sum of the values of all threads, kThreads. All threads get the result.
+template <int kThreads>
 __device__ __forceinline__ float sum_of_block(float mine, float* shared) {
   const int thread = threadIdx.x;
   if (thread >= kThreads / 2) shared[thread - kThreads / 2] = mine;
@@ -61,9 +62,10 @@ __device__ __forceinline__ float pixel(const float* frame, int width, int height
 // Processes one frame. In frame 0, each point takes its template. In later frames the point moves, and one tenth of the
 // pixels that it finds enters its template. `templates` has one template per point. `windows`, `sums`, `squares` and
 // their column sums are scratch space for one frame, one part per point.
-extern "C" __global__ void track_points(const float* frame, int width, int height, int number, int* points_x, int* points_y,
-                                        float* templates, float* windows, float* column_sums, float* column_squares, float* sums,
-                                        float* squares) {
+template <int kThreads>
+__device__ __forceinline__ void track(const float* frame, int width, int height, int number, int* points_x, int* points_y,
+                                      float* templates, float* windows, float* column_sums, float* column_squares, float* sums,
+                                      float* squares) {
   __shared__ Best shared[kThreads / 2];
   const int thread = threadIdx.x;
   const int point = blockIdx.x;
@@ -114,8 +116,8 @@ extern "C" __global__ void track_points(const float* frame, int width, int heigh
     mine = __fadd_rn(mine, own[i]);
     mine_square = __fmaf_rn(own[i], own[i], mine_square);
   }
-  const float template_sum = sum_of_block(mine, &shared[0].value);
-  const float template_square = sum_of_block(mine_square, &shared[0].value);
+  const float template_sum = sum_of_block<kThreads>(mine, &shared[0].value);
+  const float template_square = sum_of_block<kThreads>(mine_square, &shared[0].value);
   constexpr float kInverse = 1.0f / kTemplatePixels;
   const float mean = __fmul_rn(template_sum, kInverse);
   const float template_variance = __fmaf_rn(-mean, template_sum, template_square);
@@ -145,7 +147,7 @@ extern "C" __global__ void track_points(const float* frame, int width, int heigh
     const float value = scale > 0.0f ? __fmul_rn(__fdiv_rn(together, __fsqrt_rn(scale)), weight) : 0.0f;
     best = better(best, {value, place});
   }
-  best = best_of_block(best, shared);
+  best = best_of_block<kThreads>(best, shared);
   if (thread == 0) {
     points_x[point] = x + best.place % kPlaces - kPlaces / 2;
     points_y[point] = y + best.place / kPlaces - kPlaces / 2;
@@ -155,4 +157,16 @@ extern "C" __global__ void track_points(const float* frame, int width, int heigh
   const int top = points_y[point] - y + kPlaces / 2;
   for (int i = thread; i < kTemplatePixels; i += kThreads)
     own[i] = __fmaf_rn(0.9f, own[i], __fmul_rn(0.1f, window[(top + i / kTemplate) * kWindow + left + i % kTemplate]));
+}
+
+extern "C" __global__ void track_points(const float* frame, int width, int height, int number, int* points_x, int* points_y,
+                                        float* templates, float* windows, float* column_sums, float* column_squares, float* sums,
+                                        float* squares) {
+  track<512>(frame, width, height, number, points_x, points_y, templates, windows, column_sums, column_squares, sums, squares);
+}
+
+extern "C" __global__ void track_points_by_256(const float* frame, int width, int height, int number, int* points_x, int* points_y,
+                                               float* templates, float* windows, float* column_sums, float* column_squares, float* sums,
+                                               float* squares) {
+  track<256>(frame, width, height, number, points_x, points_y, templates, windows, column_sums, column_squares, sums, squares);
 }

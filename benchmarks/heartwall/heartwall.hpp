@@ -1,6 +1,7 @@
 // heartwall: the CPU reference, which rounds as the kernel does.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <vector>
 
@@ -26,7 +27,8 @@ struct Point {
 };
 /// Sets the point's template to the pixels around the point.
 void begin(Point& point, const Frame& frame);
-/// Moves the point to the best match in the frame, and updates the point's template.
-void track(Point& point, const Frame& frame);
+/// Moves the point to the best match in the frame, and updates the point's template. Sums are in the order of
+/// a thread block of `threads` threads, a power of two.
+void track(Point& point, const Frame& frame, std::size_t threads = 512);
 
 }  // namespace gpumux::benchmarks::heartwall

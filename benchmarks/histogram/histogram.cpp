@@ -49,7 +49,7 @@ class Histogram final : public KernelProgram {
 const KernelApp kHistogram{
     .name = "histogram",
     .description = "histogram of bytes, bins of each warp in shared memory (histogram of the CUDA SDK)",
-    .params = {{"bytes", 6'291'456, 4, 64'000'000, "bytes, a multiple of 4"},
+    .params = {{"bytes", 6'291'456, 4, 67'108'864, "bytes, a multiple of 4"},
                {"blocks", 240, 1, 4096, "thread blocks, which walk through the bytes together"}},
     .ptx_file = "benchmarks/histogram/histogram.ptx",
     .ptx_text = embedded::histogram_ptx,

@@ -45,7 +45,7 @@ std::vector<const char*> apps_of_awatramani17() {
   for (const char* app :
        {"awatramani17/dct-k1:width=64,height=32", "awatramani17/dct-k2:width=64,height=32",
         "awatramani17/cfd:side=7,height=5", "awatramani17/hotspot:size=61", "awatramani17/nn:records=300",
-        "awatramani17/pathfinder:columns=300,rows=21", "awatramani17/dxtc:width=12,height=8",
+        "awatramani17/pathfinder:columns=300,rows=21", "awatramani17/dxtc:width=16,height=8",
         "awatramani17/btree:keys=2000,ranges=30,range=9,queries=50"})
     apps.push_back(app);
   return apps;
