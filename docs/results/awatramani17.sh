@@ -1,38 +1,181 @@
 #!/usr/bin/env bash
-# All of awatramani17 at the quick scale: its claims and trends, and why ours differ where they do.
-# usage: docs/results/awatramani17.sh build/release/bin/gpumux DATABASE >docs/results/awatramani17.md    (23 minutes on two cores)
+# All of awatramani17 at the standard scale: its claims and trends, kernel by kernel, and why ours differ where they do.
+# usage: docs/results/awatramani17.sh build/release/bin/gpumux DATABASE [SCALE] >docs/results/awatramani17.md    (an hour and a half on two cores)
 set -euo pipefail
-[ $# -eq 2 ] || { sed -n '2,3s/^# //p' "$0" >&2; exit 2; }
-"$(dirname "${BASH_SOURCE[0]}")/tables.sh" awatramani17 "awatramani17-m2090, -k20x and -onac32" "$1" "$2"
-cat <<'TEXT'
+(($# == 2 || $# == 3)) || { sed -n '2,3s/^# //p' "$0" >&2; exit 2; }
+here=$(dirname "${BASH_SOURCE[0]}") scale=${3:-standard}
+"$here/tables.sh" awatramani17 "awatramani17-m2090, -k20x and -onac32" "$1" "$2" "$scale"
+folder=$(mktemp -d)
+trap 'rm -r "$folder"' EXIT
+"$1" reproduce awatramani17 --scale "$scale" --db "$2" --json "$folder/quantities.json" --quiet
+python3 - "$1" "$here/../.." "$scale" "$folder/quantities.json" <<'PY'
+import collections
+import json
+import pathlib
+import re
+import statistics
+import subprocess
+import sys
+import tomllib
 
-## Why
+gpumux, root, scale, quantities = sys.argv[1], pathlib.Path(sys.argv[2]), sys.argv[3], sys.argv[4]
+values = collections.defaultdict(dict)  # experiment -> quantity -> value
+for experiment in json.load(open(quantities))["experiments"]:
+    for quantity in experiment["quantities"]:
+        values[experiment["id"].split("/")[1]][quantity["name"]] = quantity["value"]
+printed = collections.defaultdict(dict)  # table of the thesis -> kernel -> its row
+for kernel in tomllib.loads((root / "experiments/claims/awatramani17.toml").read_text())["benchmark"]:
+    printed[kernel["table"]][kernel["name"]] = kernel
 
-- **Warp schedulers** (Figure 3.7). Greedy is ahead in both forms on both of backprop's, both of the B+ tree's and on SRAD's kernel, as in the thesis; phase-aware is near the better
-  one, by a third of the thesis' percentages. Its kernels are machine code of GPGPU-Sim's PTXPlus, compiled for Fermi by nvcc of its day, with shortest phases of 3 to 40
-  cycles and longest of up to 1159; ours come from today's nvcc.
-- **Who changes sides**: FWT and Heartwall are 0.3 and 4% faster greedily, the histogram, Monte Carlo, DXTC, k-means and LUD 0.4 to 10% in turn. LUD is 13% slower phase-aware in one level: all warps
-  wait for shared memory in one phase. Heartwall's blocks have 512 threads instead of 256, so that two are on an SM, not four.
-- **Idle time** (Figure 3.8): means of relative changes over kernels are mostly those of kernels that hardly idle (FWT, Monte Carlo, backprop's first: 0.2 to 8% of their time).
-- **Perf-Sat** (Figures 4.5 to 4.7) ends up to three blocks above the empirical best (SRAD-5): by the thesis' rule one block more has to gain 2%, while Perf-Sat goes on as long as
-  stalls fall. Its losses are the search's: it begins with half of the blocks and lasts for up to eight times the time that fills an SM, most of the run where a grid of 8192 blocks
-  is an eighth of the thesis' (the B+ tree, Pathfinder: 12 to 14% on the K20X), and all of the run for Gaussian's many launches. CFD gains 17 and 38%, Gaussian loses 14 and 8%: that is the mean of the MEM kernels.
-- **ONAC** (Figures 4.12, 4.14 to 4.16) comes within one of the fewest cores for 10 of the 13 kernels of type A, with fewer samples than Seq-Det for 9. For the eight that need fewer than 31
-  cores it saves 23% of energy, at a median loss of 1.6%. k-means is twice as fast on 10 to 14 cores as on 32, whose warps evict each other's lines from L2, so that the mean loss is a gain;
-  without it the mean is 3%: one sample of one core lasts 10 to 20% of a grid that is a quarter of the thesis'.
-- **Kernels that need all cores here**: the B+ tree's second, the first of DCT (through the texture cache) and, but for one core, LUD, FWT and merge sort. Of type B, Pathfinder, texture convolution and
-  backprop's first are within 2% from 24 to 27 cores on: they reach 80 to 90% of the DRAM's bandwidth.
-- **BP-K2** is within 2% with the first estimate, 9 cores; the thesis goes on to 12. Up to 9 cores arithmetic hides nearly all of memory's latency, as in the thesis (Figure 4.9).
-- **Type B loses** 5% instead of 2%, and searches take 10 to 60% of runs instead of 4%, as grids are a tenth to a half of the thesis': DXTC, of 4096 blocks, loses 19%, the others 1 to 5%.
-- **Heartwall** computes for half of the time of an SM, not a fifth: with blocks of 512 threads both arithmetic and accesses are in flight nearly always.
-- **LUD's tail** (Figure 3.11): greedy in two levels is a third below in turn, not 2.5 times above.
-- **add beside stream** (Figures 5.3 to 5.9): interleaved, arithmetic in flight rises and fewer warps wait for the load/store unit, as in the thesis. Accesses in flight
-  fall: the stream's no longer queue behind each other. Arithmetic stalls depend on whether the turns of the two schedulers fall into the same cycle.
-- **Rodinia pairs** (Figure 5.10), each kernel with its optimal number of blocks: CFD beside Pathfinder and backprop gains 18 and 20%, and Gaussian raises the IPC of both by 9 and 25%. Optima of
-  CFD, Pathfinder, backprop and LUD (2 to 5 blocks) hardly fit an SM together and are scaled down; LUD beside Pathfinder or backprop loses 3%, as each of them issues in most cycles alone. Nothing is near the ideal, in
-  which the shorter kernel costs nothing.
-- **Blocks** (Figure 4.3): SRAD's fifth kernel and LUD stop gaining with two and four blocks on the M2090 and lose nothing with more.
-- **Backprop's first kernel** and SRAD-6 have fewer pipeline stalls with six blocks than with one or three: something issues nearly always.
-TEXT
+
+def row(*cells):
+    print("| " + " | ".join("-" if cell is None else str(cell) for cell in cells) + " |")
+
+
+def head(*columns, text=1):
+    row(*columns)
+    print("|" + "---|" * text + "---:|" * (len(columns) - text))
+
+
+def number(value, digits=1):
+    return None if value is None else f"{value:.{digits}f}"
+
+
+def apps_of(experiment):
+    """Name -> application of the experiment at this scale."""
+    sweep = tomllib.loads((root / f"experiments/awatramani17/{experiment}.toml").read_text())["sweep"]
+    apps = sweep["scales"][scale].get("apps", sweep["apps"])
+    return {app["name"]: app["app"] for app in apps}
+
+
+def inspect(app):
+    text = subprocess.run([gpumux, "inspect", app, "--machine", "awatramani17-m2090", "--json"], check=True, capture_output=True).stdout
+    return json.loads(text)["kernels"][0]
+
+
+def times(numbers):
+    product = 1
+    for factor in numbers or []:
+        product *= factor
+    return product
+
+
+print("\n## Kernels\n")
+print("The thesis's value: ours, with the inputs of this scale. SM: blocks on an SM of the M2090. Code is counted in phases (section 3.3.1): a phase ends")
+print("where a warp waits for memory, at a barrier, and at the end of a basic block. Lengths are in cycles. The thesis prints no sizes but blocks.\n")
+head("kernel", "table", "input", "blocks", "threads", "SM", "phases", "longest", "shortest", text=3)
+kernels = {}
+tables = (("3.2", "warps"), ("3.3", "warps"), ("4.2", "blocks"), ("4.4", "cores"), ("4.4", "cores_b"))
+names = {"B+T-K1": "BT-K1", "B+T-K2": "BT-K2", "B+-1": "BT-K1", "B+-2": "BT-K2", "BP-1": "BP-K1", "BP-2": "BP-K2", "Heart": "HEART", "Gaus": "GAUS",
+         "Hot": "HOT", "Path": "PATH"}
+for table, experiment in tables:
+    apps = apps_of(experiment)
+    for name, kernel in printed["Table " + table].items():
+        name = names.get(name, name)
+        if name not in apps:
+            continue
+        ours = kernels.setdefault(apps[name], inspect(apps[name]))
+        if table == "3.2" or table == "3.3":
+            kernels[name] = ours
+        phases = ours["phases"]
+        blocks = kernel.get("total_tbs", kernel.get("ctas"))
+        pairs = [(blocks, times(ours["grid"])), (kernel.get("threads_per_tb"), times(ours["block"])),
+                 (kernel.get("tbs_per_core", kernel.get("m2090_max_tbs")), ours["occupancy"]["blocks_per_sm"]), (kernel.get("phases"), phases["count"]),
+                 (kernel.get("longest_phase"), phases["longest"]), (kernel.get("shortest_phase"), phases["shortest"])]
+        row(name, table, f"`{apps[name].split('/')[1]}`", *(f"{'-' if a is None else a}: {b}" for a, b in pairs))
+
+code = {name: kernel for name, kernel in kernels.items() if "/" not in name}
+lengths = [phase["length"] for kernel in code.values() for phase in kernel["phases"]["list"]]
+
+
+def last(name):
+    return code[name]["phases"]["list"][-1]["length"]
+
+
+def growth(key):
+    shares = [100 * kernel["phases"][key] for kernel in code.values()]
+    return f"{min(shares):.3g}" + (f" to {max(shares):.3g}" if max(shares) > min(shares) + 0.05 else "")
+
+
+def default(app, what):
+    text = subprocess.run([gpumux, "list", "apps", app], check=True, capture_output=True, text=True).stdout
+    return int(re.search(rf"\b{what}=(\d+)", text)[1])
+
+
+def setting(policy, what):
+    text = subprocess.run([gpumux, "list", "policies"], check=True, capture_output=True, text=True).stdout
+    return re.search(rf"cores={policy}:\S*{what}=(\d+)", text)[1]
+
+
+print("\n## Claims about code and settings\n")
+print("Of the kernels of Tables 3.2 and 3.3, by `gpumux inspect`; of settings, their defaults, by `gpumux list`.\n")
+head("claim", "thesis", "ours", text=1)
+cfd = [phase["length"] for phase in code["CFD"]["phases"]["list"]]
+blocks = default("add", "blocks")
+for claim, thesis, ours in (
+        ("code grows by distances, single level, percent (3.4.2.2)", "12.5", growth("code_growth_by_distances")),
+        ("code grows by lengths, two levels, percent (3.4.2.2)", "< 1", growth("code_growth_by_lengths")),
+        ("phases that a distance of 512 covers, percent (3.4.2.2)", "> 98", number(100 * sum(n <= 512 for n in lengths) / len(lengths))),
+        ("fewest and most phases (3.3.1)", "3, 45", f"{min(k['phases']['count'] for k in code.values())}, {max(k['phases']['count'] for k in code.values())}"),
+        ("instructions of HEART (3.5.2.2)", 1523, code["HEART"]["instructions"]),
+        ("mean phase of CFD, cycles (3.5.2.2)", 290, number(statistics.mean(cfd), 0)),
+        ("last phase of LUD, KM, BP-K1, cycles (3.5.5)", "7, 14, 16", ", ".join(str(last(name)) for name in ("LUD", "KM", "BP-K1"))),
+        ("blocks of add and stream, and waves (5.3.1)", "640, 5", f"{blocks}, {number(blocks / (8 * 16), 0)}"),
+        ("waves of blocks of a sample of ONAC (4.4.2.4)", 4, setting("onac", "waves")),
+        ("distance to all cores that counts as saturated, percent (4.4.1.1)", "<= 2", setting("onac", "threshold"))):
+    row(claim, thesis, ours)
+
+warps = values["warps"]
+short = {"BP-K1": "bp_k1", "BP-K2": "bp_k2", "BT-K1": "bt_k1", "BT-K2": "bt_k2", "SRAD": "srad", "DWT": "dwt", "DXTC": "dxtc", "HIST": "hist", "MCO": "mco",
+         "KM": "km", "LUD": "lud", "HEART": "heart", "CFD": "cfd", "FWT": "fwt"}
+print("\n## Warp schedulers, kernel by kernel\n")
+print("Percent faster than round robin of the same number of levels (Figure 3.7). oldest: always the oldest warp, which is the thesis's GTO; greedy: GTO as it is")
+print("usually understood. Idle: percent of the cycles in which a scheduler does not issue, with round robin of one level.\n")
+head("kernel", "oldest", "greedy", "phase-aware", "two levels: oldest", "two levels: phase-aware", "idle")
+for name, key in short.items():
+    def gain(policy, over):
+        mine, base = warps.get(f"{policy}_{key}"), warps.get(f"{over}_{key}")
+        return None if not mine or not base else 100 * (base / mine - 1)
+    row(name, *(number(gain(policy, over)) for policy, over in (("gto", "lrr"), ("greedy", "lrr"), ("phase", "lrr"), ("tlgto", "tlrr"), ("tlphase", "tlrr"))),
+        number(warps.get(f"idle_lrr_{key}")))
+
+blocks_of = values["blocks"]
+print("\n## Perf-Sat, kernel by kernel\n")
+print("Blocks on an SM: the thesis's optimum; ours, after which one block more gains less than 2 percent; and those that Perf-Sat ends with. Loss: percent of")
+print("the time with all blocks (Figure 4.6). Best: percent gained with the best of the tried numbers of blocks.\n")
+head("kernel", *(f"{machine}: {what}" for machine in ("M2090", "K20X") for what in ("thesis", "best", "Perf-Sat", "loss", "gain of the best")))
+order = {"BP-1": "bp1", "BP-2": "bp2", "B+-1": "bt1", "B+-2": "bt2", "CFD": "cfd", "Gaus": "gaus", "LUD": "lud", "Hot": "hot", "Path": "path", "NN": "nn",
+         **{f"SRAD-{i}": f"srad{i}" for i in range(1, 7)}}
+for name, key in order.items():
+    kernel = printed["Table 4.2"].get(name) or printed["Table 4.2"].get(name.replace("-", " - "), {})
+    cells = []
+    for machine in ("m2090", "k20x"):
+        tried = [blocks_of[f"{machine}_n{n}_{key}"] for n in range(1, 9) if blocks_of.get(f"{machine}_n{n}_{key}")]
+        most = blocks_of.get(f"{machine}_max_{key}")
+        cells += [kernel.get(f"{machine}_opt_tbs"), number(blocks_of.get(f"{machine}_best_{key}"), 0), number(blocks_of.get(f"{machine}_found_{key}")),
+                  number(blocks_of.get(f"{machine}_loss_{key}")), number(100 * (most / min(tried) - 1)) if tried and most else None]
+    row(name, *cells)
+
+print("\n## Cores, kernel by kernel\n")
+print("Fewest cores within 2 percent of all 32, those that each search ends with, and percent of the IPC that is kept, of the energy that is saved, and of the")
+print("run that the search takes.\n")
+head("kernel", "type", "fewest", *(f"{search}: {what}" for search in ("ONAC", "Seq-Det") for what in ("cores", "IPC kept", "saved", "search")), text=2)
+keys = {"cores": {"LUD": "lud", "NN": "nn", "KM": "km", "BT-K2": "bt2", "BP-K2": "bp2", "SRAD": "srad", "DCT-K1": "dct1", "DCT-K2": "dct2", "TP-K1": "tp1",
+                  "TP-K2": "tp2", "FWT": "fwt", "CVSEP": "cvsep", "MS": "ms"},
+        "cores_b": {"PATH": "path", "BT-K1": "bt1", "HS": "hs", "BP-K1": "bp1", "CVT-K1": "cvt1", "CVT-K2": "cvt2", "DXTC": "dxtc"}}
+for experiment, of in keys.items():
+    for name, key in of.items():
+        cells = [number(values[experiment].get(f"fewest_{key}"), 0)]
+        for search in ("onac", "seqdet"):
+            cells += [number(values[experiment].get(f"{what}_{search}_{key}"), 0 if what == "found" else 1) for what in ("found", "kept", "saved", "search")]
+        row(name, "A" if experiment == "cores" else "B", *cells)
+
+table = values["table5_2"]
+print("\n## Table 5.2 by warp scheduler\n")
+print("Interleaved efficiency: the thesis's, and ours with each warp scheduler.\n")
+head("pair", "thesis", "two levels, round robin", "round robin", "greedy")
+for name, kernel in printed["Table 5.2"].items():
+    row(name.replace("_", " + "), kernel["efficiency"], *(number(table.get(f"efficiency_{warps}_{name}"), 2) for warps in ("tlrr", "lrr", "gto")))
+PY
 echo
-"$(dirname "${BASH_SOURCE[0]}")/fingerprint.py" awatramani17.md
+"$here/fingerprint.py" awatramani17.md

@@ -1,37 +1,96 @@
 #!/usr/bin/env bash
-# All of kayiran14 at the quick scale: its claims and trends, and why ours differ where they do.
-# usage: docs/results/kayiran14.sh build/release/bin/gpumux DATABASE >docs/results/kayiran14.md    (33 minutes on two cores)
+# All of kayiran14 at the standard scale: its claims and trends, application by application, and why ours differ where they do.
+# usage: docs/results/kayiran14.sh build/release/bin/gpumux DATABASE [SCALE] >docs/results/kayiran14.md    (three hours on two cores)
 set -euo pipefail
-[ $# -eq 2 ] || { sed -n '2,3s/^# //p' "$0" >&2; exit 2; }
-"$(dirname "${BASH_SOURCE[0]}")/tables.sh" kayiran14 "kayiran14-hetero and -small3x3" "$1" "$2"
+(($# == 2 || $# == 3)) || { sed -n '2,3s/^# //p' "$0" >&2; exit 2; }
+here=$(dirname "${BASH_SOURCE[0]}") scale=${3:-standard}
+"$here/tables.sh" kayiran14 "kayiran14-hetero and -small3x3" "$1" "$2" "$scale"
 folder=$(mktemp -d)
 trap 'rm -r "$folder"' EXIT
-"$1" reproduce kayiran14/pairs --scale quick --db "$2" --markdown "$folder/pairs.md" --quiet
-echo
-awk '/by application \(/ { print ""; print; print ""; table = 1; next } table && /^\|/ { print; seen = 1; next } table && seen { table = seen = 0 }' "$folder/pairs.md"
-cat <<'TEXT'
+"$1" reproduce kayiran14 --scale "$scale" --db "$2" --json "$folder/quantities.json" --quiet
+python3 - "$2" "$here/../.." "$scale" "$folder/quantities.json" <<'PY'
+import collections
+import json
+import pathlib
+import sqlite3
+import sys
+import tomllib
 
-## Why
+database, root, scale, quantities = sys.argv[1], pathlib.Path(sys.argv[2]), sys.argv[3], sys.argv[4]
+values = collections.defaultdict(dict)  # experiment -> quantity -> value
+for experiment in json.load(open(quantities))["experiments"]:
+    for quantity in experiment["quantities"]:
+        values[experiment["id"].split("/")[1]][quantity["name"]] = quantity["value"]
+printed = {kernel["name"].lower(): kernel for kernel in tomllib.loads((root / "experiments/claims/kayiran14.toml").read_text())["benchmark"]
+           if kernel["table"] == "Table II"}
 
-- **CPU cores suffer far more than the GPU** (Figure 1): together they keep 43% of their speed alone, the GPU 93%. CM-CPU lifts them and costs Type-H (bp, path), CM-BAL1
-  costs those 2 to 5% and helps all others, and from CM-BAL1 to 4 the GPU's gain falls and the CPUs' rises, as in the paper.
-- **Means are larger** because of Type-L: iix is three times as fast with a few warps, whose lines stay in L1, and mum half again as fast. With a third of workloads of that type
-  CM-CPU gains 11% on the GPU, where the paper loses as much: Type-H loses 16% and Type-M 2% here, and the paper does not print the sizes by type. By Table II iix is best with one
-  warp; how much it gains there is not printed either.
-- **Inputs lie in the last-level cache**: ours are of 1 to 6 MB, it has 8. Of the accesses of bfs, iix, mum, mst and pvr 1 to 5% miss there, and DRAM is used for 2 to 15% of
-  the time. So replies of five flits fill the reply network before requests fill DRAM's queues, and stall_net is above stall_MC for all but bp (Figure 8, the other way round);
-  mcf beside pvr loses 37%, not 84, and pvr 5%, not 20. bp and path, of whose accesses 36 and 90% miss, use 57 and 91% of DRAM's bandwidth.
-- **DYNCTA** begins with half of the blocks that fit and takes one more or less each 2048 cycles: path ends after 130,000 cycles, in which it loses a third. For iix, with two
-  blocks on an SM, it does nothing.
-- **perlbench** is not insensitive at quick: 20,000 instructions do not warm its L2, and what misses for the first time waits for the GPU, with fewer warps less. The paper warms up 500,000.
-- **CM-BAL1 below CM-CPU on the GPU** happens for iix and mst by up to 6%: what it has learned of stall_GPU is void at each launch, and theirs last for
-  some 20 samples.
-- **3G1C beside dedicated controllers** (Figure 5): with 1G7C and 4G4C cores of omnetpp gain from 3G1C up to 75%, where the paper finds the shared network best: nothing else competes with
-  them there, and DRAM is not short of bandwidth.
-- **Fewer CPU cores** (section 4): 8 instead of 14 change the GPU by 2.5 to 4.6%, the paper says 2 to 3.
-- **GPU cores in a tile**: what CM-BAL1 gains grows with their number (8, 15 and 20% on the GPU), as more of them fill the network more; the paper finds little difference.
-- **iix alone** is fastest with four warps, not with one or two: its 56 blocks leave two for an SM, of eight warps each.
-- **LLC accesses** are counted per cycle, not per workload: runs end with the slowest core, so that a faster GPU does more.
-TEXT
+
+def row(*cells):
+    print("| " + " | ".join("-" if cell is None else str(cell) for cell in cells) + " |")
+
+
+def head(*columns, text=1):
+    row(*columns)
+    print("|" + "---|" * text + "---:|" * (len(columns) - text))
+
+
+def number(value, digits=2):
+    return None if value is None else f"{value:.{digits}f}"
+
+
+def mean(numbers):
+    numbers = list(numbers)
+    return sum(numbers) / len(numbers) if numbers else None
+
+
+with sqlite3.connect(database) as connection:
+    def runs(experiment):
+        """Applications, policy, counters by scope and name, result of each run."""
+        for run, policy, result in connection.execute(
+                "SELECT runs.id, policy, result FROM sweep_runs JOIN sweeps ON sweeps.id = sweep_id JOIN runs ON runs.id = run_id"
+                " WHERE sweeps.name = ? AND scale = ? AND role = 'run' AND state = 'done' ORDER BY position", (experiment, scale)).fetchall():
+            counters = {(scope, name): value for scope, name, value in connection.execute(
+                "SELECT scope, name, value FROM metrics JOIN counters ON counters.id = counter_id WHERE run_id = ?"
+                " AND scope IN ('gpu', 'partitions')", (run,))}
+            result = json.loads(result)
+            yield [app["app"].split("/")[-1] for app in result["apps"]], policy, counters, result
+
+    print("\n## Applications alone\n")
+    print("By the limit of warps on each SM (Table II): the limits that the paper finds best and that are best here, what the best gains over 48 warps, and with 48")
+    print("warps: LLC accesses that miss, and the part of DRAM's bandwidth that is used. Thousands of cycles: how long the counted instructions take.\n")
+    head("application", "type", "paper: best", "best", "gain, %", "LLC misses, %", "DRAM, %", "thousands of cycles", text=2)
+    alone = collections.defaultdict(dict)
+    for apps, policy, counters, result in runs("kayiran14/tlp"):
+        if apps:
+            alone[apps[0]][int(policy.rsplit(":", 1)[1])] = (counters, result)
+    for name, of in alone.items():
+        cycles = {limit: result["cycles"] for limit, (_, result) in of.items()}
+        best = min(cycles, key=lambda limit: (cycles[limit], -limit))
+        counters, result = of[48]
+        row(name, printed[name]["type"], printed[name]["optimal_tlp"], best, number(100 * (cycles[48] / cycles[best] - 1), 0),
+            number(100 * counters["gpu", "l2_misses"] / max(1, counters["gpu", "l2_accesses"]), 0),
+            number(100 * result["metrics"]["dram_bandwidth_utilization"], 0), number(cycles[48] / 1000, 0))
+
+    pairs = values["pairs"]
+    schemes = {"dyncta": "DYNCTA", "cpu": "CM-CPU", "bal1": "CM-BAL1", "bal2": "CM-BAL2", "bal3": "CM-BAL3", "bal4": "CM-BAL4"}
+    names = [name for name in printed if f"app_gpu_{name}_cpu" in pairs and pairs[f"app_gpu_{name}_cpu"] is not None]
+    for title, quantity, text in (("GPU speedup", "app_gpu", "GPU speedup over no scheme, mean over the mixes of CPU programs."),
+                                  ("CPU weighted speedup", "app_cpus", "CPU weighted speedup over no scheme, mean over the mixes."),
+                                  ("Warps", "app_warps", "Mean limit of warps on an SM.")):
+        columns = {scheme: label for scheme, label in schemes.items() if any(f"{quantity}_{name}_{scheme}" in pairs for name in names)}
+        print(f"\n## {title} by application\n\n{text}\n")
+        head("application", "type", *columns.values(), text=2)
+        for name in names:
+            row(name, printed[name]["type"], *(number(pairs.get(f"{quantity}_{name}_{scheme}"), 1 if quantity == "app_warps" else 2) for scheme in columns))
+
+    levels = values["levels"]
+    print("\n## What the memory side waits for\n")
+    print("Beside 14 omnetpp with 48 warps, of the eight partitions, on average over time (Figure 8): those whose controller's queue is full (stall_MC, section 3.2.1:")
+    print("requests that stall since a controller is full), those that take no packet for any reason, and those whose replies find the network full (stall_net).\n")
+    head("application", "queue full", "partition takes none", "network full")
+    for name in printed:
+        if levels.get(f"mc_{name}_w48") is not None:
+            row(name, *(number(levels.get(f"{what}_{name}_w48"), 3) for what in ("mc", "partition", "net")))
+PY
 echo
-"$(dirname "${BASH_SOURCE[0]}")/fingerprint.py" kayiran14.md
+"$here/fingerprint.py" kayiran14.md
