@@ -20,6 +20,10 @@ with sqlite3.connect(sys.argv[1]) as database:
             " WHERE sweeps.name = 'dai18/fig12' AND scale = ? AND role = 'run' AND state = 'done' ORDER BY position", sys.argv[2:3]):
         result = json.loads(result)
         pairs[tuple(app["app"].split("/")[1] for app in result["apps"])][policy] = result
+    alone = {app.split("/")[1]: json.loads(result)["gpu"] for app, result in database.execute(
+        "SELECT alone.app, runs.result FROM sweep_runs JOIN sweeps ON sweeps.id = sweep_id JOIN apps ON apps.run_id = sweep_runs.run_id"
+        " JOIN runs ON runs.id = apps.isolated_run_id JOIN apps alone ON alone.run_id = runs.id"
+        " WHERE sweeps.name = 'dai18/fig12' AND scale = ? GROUP BY alone.app", sys.argv[2:3])}
 policies = {"spatial": "spatial:surplus=keep", "ws": "ws", "ws-qbmi": "ws,memory=qbmi", "ws-dmil": "ws,memory=dmil"}
 pairs = {apps: of for apps, of in pairs.items() if all(policy in of for policy in policies.values())}
 
@@ -53,9 +57,10 @@ for without in [None] + everyone:
         f"{100 * (speedups['ws-dmil'] / speedups['ws'] - 1):.1f}", f"{100 * (speedups['ws-qbmi'] / speedups['ws'] - 1):.1f}")
 
 print("\n## What DMIL does to whom\n")
-print("Figure 12: normalized IPC, mean over the application's pairs. *Starved*: pairs in which it is below a quarter of its speed alone.\n")
-row("application", "class", "ws", "ws-qbmi", "ws-dmil", "faster with DMIL", "slower", "starved in ws", "starved in ws-dmil")
-print("|---|---|" + "---:|" * 7)
+print("Figure 12: normalized IPC, mean over the application's pairs. *Starved*: pairs in which it is below a quarter of its speed alone. Last: what it")
+print("uses when it is alone, in percent of the issue slots and of the DRAM's bandwidth.\n")
+row("application", "class", "ws", "ws-qbmi", "ws-dmil", "faster with DMIL", "slower", "starved in ws", "starved in ws-dmil", "alone: issue", "DRAM")
+print("|---|---|" + "---:|" * 9)
 for name in everyone:
     ipcs = collections.defaultdict(list)
     for apps, of in pairs.items():
@@ -65,7 +70,22 @@ for name in everyone:
     row(name, "C" if name in COMPUTE else "M", *(f"{mean(ipcs[policy]):.2f}" for policy in ("ws", "ws-qbmi", "ws-dmil")),
         sum(after > 1.02 * before for before, after in zip(ipcs["ws"], ipcs["ws-dmil"])),
         sum(after < 0.98 * before for before, after in zip(ipcs["ws"], ipcs["ws-dmil"])),
-        sum(ipc < 0.25 for ipc in ipcs["ws"]), sum(ipc < 0.25 for ipc in ipcs["ws-dmil"]))
+        sum(ipc < 0.25 for ipc in ipcs["ws"]), sum(ipc < 0.25 for ipc in ipcs["ws-dmil"]),
+        round(100 * alone[name]["scheduler_cycles"]["issued"] / sum(alone[name]["scheduler_cycles"].values())),
+        round(100 * alone[name]["dram_bandwidth_utilization"]))
+
+print("\n## By class of the pair\n")
+print("Figure 12: means over the pairs. In brackets without the pairs of ax.\n")
+row("classes", "pairs", *(f"{metric_name}: {policy}" for metric_name in ("weighted speedup", "ANTT", "fairness") for policy in ("ws", "ws-qbmi", "ws-dmil")))
+print("|---|---:|" + "---:|" * 9)
+for kind in ("C+C", "C+M", "M+M"):
+    def cell(policy, name):
+        of_kind = [(apps, metric(of, policy, name)) for apps, of in pairs.items() if classes(apps) == kind]
+        without = [value for apps, value in of_kind if "ax" not in apps]
+        both = mean(value for _, value in of_kind)
+        return f"{both:.2f}" if len(without) == len(of_kind) else f"{both:.2f} ({mean(without):.2f})"
+    row(kind, sum(classes(apps) == kind for apps in pairs),
+        *(cell(policy, name) for name in ("weighted_speedup", "antt", "fairness") for policy in ("ws", "ws-qbmi", "ws-dmil")))
 
 held = collections.Counter()
 for apps, of in pairs.items():

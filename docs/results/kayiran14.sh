@@ -69,7 +69,7 @@ with sqlite3.connect(database) as connection:
         counters, result = of[48]
         row(name, printed[name]["type"], printed[name]["optimal_tlp"], best, number(100 * (cycles[48] / cycles[best] - 1), 0),
             number(100 * counters["gpu", "l2_misses"] / max(1, counters["gpu", "l2_accesses"]), 0),
-            number(100 * result["metrics"]["dram_bandwidth_utilization"], 0), number(cycles[48] / 1000, 0))
+            number(100 * result["gpu"]["dram_bandwidth_utilization"], 0), number(cycles[48] / 1000, 0))
 
     pairs = values["pairs"]
     schemes = {"dyncta": "DYNCTA", "cpu": "CM-CPU", "bal1": "CM-BAL1", "bal2": "CM-BAL2", "bal3": "CM-BAL3", "bal4": "CM-BAL4"}
