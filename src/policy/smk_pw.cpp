@@ -1,9 +1,10 @@
 // SMK-(P+W): SMK-P, with a quota of warp instructions per kernel on every SM. The quota is in proportion to
 // the kernel's isolated IPC; a kernel that has used its quota waits until all have. Source: dai18 section 4.
 // The formula of the quotas is ours, so that all make the same progress relative to running alone: quota =
-// isolated IPC per SM x period / kernels, at least 1.
+// isolated IPC per SM x period / kernels, at least 1. With quota=equal, all have the quota of the mean IPC.
 #include <algorithm>
 #include <cmath>
+#include <numeric>
 
 #include "policy/issue_quotas.hpp"
 #include "policy/settings.hpp"
@@ -24,8 +25,8 @@ namespace {
 
 class SmkQuotas final : public SmkPartition {
  public:
-  SmkQuotas(ProfileRequest request, Cycle period)
-      : SmkPartition("smk-pw"), request_(std::move(request)), period_(period) {}
+  SmkQuotas(ProfileRequest request, Cycle period, bool equal)
+      : SmkPartition("smk-pw"), request_(std::move(request)), period_(period), equal_(equal) {}
 
   [[nodiscard]] ProfileRequest profile_request() const override { return request_; }
   void use_profiles(const std::vector<AppProfile>& profiles) override { profiles_ = profiles; }
@@ -43,6 +44,10 @@ class SmkQuotas final : public SmkPartition {
     std::vector<double> ipc;
     for (const RunningKernel& kernel : kernels)
       ipc.push_back(profiles_.at(kernel.app).of(kernel.name).points.back().warp_ipc);
+    if (equal_) {
+      const double sum = std::accumulate(ipc.begin(), ipc.end(), 0.0);
+      std::fill(ipc.begin(), ipc.end(), sum / static_cast<double>(ipc.size()));
+    }
     const std::vector<std::uint32_t> quotas = issue_quotas(ipc, period_);
     for (std::size_t i = 0; i < kernels.size(); ++i) {
       const arch::IssueBudget budget{.amount = kernels.size() > 1 ? quotas[i] : 0,
@@ -59,6 +64,7 @@ class SmkQuotas final : public SmkPartition {
 
   ProfileRequest request_;
   Cycle period_;
+  bool equal_;
   std::vector<AppProfile> profiles_;
   std::size_t most_kernels_ = 0;
   std::map<AppId, double> reported_;
@@ -67,7 +73,8 @@ class SmkQuotas final : public SmkPartition {
 std::unique_ptr<Policy> create_smk_pw(const Settings& settings) {
   const SettingReader read("smk-pw", settings);
   const Cycle period = read.whole("period", 1000, 1, 1'000'000);
-  return std::make_unique<SmkQuotas>(profile_request(read, ProfileRequest::Depth::WholeSm), period);
+  const bool equal = read.choice("quota", "alone", {"alone", "equal"}) == "equal";
+  return std::make_unique<SmkQuotas>(profile_request(read, ProfileRequest::Depth::WholeSm), period, equal);
 }
 
 const bool registered_smk_pw = register_policy(
@@ -75,7 +82,10 @@ const bool registered_smk_pw = register_policy(
      with_profile_settings({{"period",
                              "core cycles that the quotas of a set take at the speeds alone, one kernel "
                              "after the other, 1 to 1000000 "
-                             "[1000]"}}),
+                             "[1000]"},
+                            {"quota",
+                             "alone: each kernel's in proportion to its speed alone; equal: the same number "
+                             "of warp instructions for each [alone]"}}),
      create_smk_pw});
 
 }  // namespace

@@ -214,6 +214,16 @@ TEST(SmkPw, GivesQuotasInProportionToTheSpeedAloneWhileKernelsShare) {
   EXPECT_EQ((control.quotas[{1, sv}]), 0U);
 }
 
+TEST(SmkPw, EqualQuotasAreThoseOfTheMeanSpeedAlone) {
+  FakeControl control = dai18(2);
+  const auto policy = make_policy("smk-pw:quota=equal");
+  policy->use_profiles({profile("", {64}), profile("", {9.6})});
+  const KernelSlot bp = control.arrive(*policy, kBpBlock, 1000);
+  const KernelSlot sv = control.arrive(*policy, kSvBlock, 1000);
+  EXPECT_EQ((control.quotas[{1, bp}]), 575U) << "(2 + 0.3) / 2 x 1000 / 2";
+  EXPECT_EQ((control.quotas[{1, sv}]), 575U);
+}
+
 TEST(WsStatic, GoesToTheSweetSpotOfFigure3) {
   FakeControl control = dai18(2);
   const auto policy = make_policy("ws-static");
