@@ -43,7 +43,7 @@ std::string verified_line(bool verified) {
 
 /// Explains columns that newcomers could misunderstand.
 std::string words_line(const experiment::RunResult& result, std::string_view more) {
-  return fmt::format("IPC: thread instructions of all {} SMs together per core cycle\n{}terms: docs/glossary.md\n",
+  return fmt::format("IPC: thread instructions of all {} SMs per core cycle\n{}terms: docs/glossary.md\n",
                      result.sms, more);
 }
 
