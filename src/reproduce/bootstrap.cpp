@@ -12,10 +12,9 @@
 namespace gpumux::reproduce {
 namespace {
 
-/// Seed for a set of workloads, whatever their order.
-std::uint64_t seed_of(const std::map<std::string, std::vector<std::size_t>>& workloads) {
+std::uint64_t seed_of(const std::vector<std::string>& workloads) {
   std::uint64_t seed = 0;
-  for (const auto& [name, samples] : workloads) {
+  for (const std::string& name : workloads) {
     for (const char letter : name) seed = mix64(seed ^ static_cast<unsigned char>(letter));
     seed = mix64(seed ^ 0x100U);
   }
@@ -24,25 +23,35 @@ std::uint64_t seed_of(const std::map<std::string, std::vector<std::size_t>>& wor
 
 }  // namespace
 
+Draws::Draws(const std::vector<std::string>& names) : random_(seed_of(names)), drawn_(names.size()) {}
+
+const std::vector<std::size_t>& Draws::next() {
+  for (std::size_t& draw : drawn_)
+    draw = static_cast<std::size_t>(random_.below(static_cast<std::uint32_t>(drawn_.size())));
+  return drawn_;
+}
+
 Replicates replicates(Reduce how, const std::vector<std::vector<double>>& columns,
                       const std::vector<std::string>& workloads, const std::vector<std::string>& others) {
   std::map<std::string, std::vector<std::size_t>> samples;
   for (const std::string& other : others) samples[other];
   for (std::size_t i = 0; i < workloads.size(); ++i) samples[workloads[i]].push_back(i);
   if (samples.size() < 2 || how == Reduce::Only) return {};
+  std::vector<std::string> names;
   std::vector<const std::vector<std::size_t>*> of_workload;
-  for (const auto& [name, indices] : samples) of_workload.push_back(&indices);
-  Random random(seed_of(samples));
+  for (const auto& [name, indices] : samples) {
+    names.push_back(name);
+    of_workload.push_back(&indices);
+  }
+  Draws draws(names);
   Replicates out;
   out.reserve(kReplicates);
   std::vector<std::vector<double>> drawn(columns.size());
   for (std::size_t replicate = 0; replicate < kReplicates; ++replicate) {
     for (std::vector<double>& column : drawn) column.clear();
-    for (std::size_t draw = 0; draw < of_workload.size(); ++draw) {
-      const auto& indices = *of_workload[static_cast<std::size_t>(
-          random.below(static_cast<std::uint32_t>(of_workload.size())))];
+    for (const std::size_t draw : draws.next()) {
       for (std::size_t k = 0; k < columns.size(); ++k)
-        for (const std::size_t index : indices) drawn[k].push_back(columns[k][index]);
+        for (const std::size_t index : *of_workload[draw]) drawn[k].push_back(columns[k][index]);
     }
     const bool none = drawn.front().empty() && how != Reduce::Count && how != Reduce::Sum;
     out.push_back((none ? Value::none("") : reduce(how, drawn))

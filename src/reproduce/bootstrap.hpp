@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "base/hash.hpp"
 #include "reproduce/experiment.hpp"
 
 namespace gpumux::reproduce {
@@ -20,6 +21,19 @@ struct Interval {
 inline constexpr std::size_t kReplicates = 1000;
 /// The number of each draw; NaN if a draw gives none. Empty: draws do not change the number.
 using Replicates = std::vector<double>;
+
+/// The workloads of each replicate. They depend only on the names.
+class Draws {
+ public:
+  /// `names`: sorted, each once; at least one.
+  explicit Draws(const std::vector<std::string>& names);
+  /// Of the next replicate: as many indices of names as there are names.
+  [[nodiscard]] const std::vector<std::size_t>& next();
+
+ private:
+  Random random_;
+  std::vector<std::size_t> drawn_;
+};
 
 /// Replicates of a quantity; empty for a single workload. `columns`: as for reduce(); `workloads`: the
 /// workload of each sample; `others`: workloads without a sample that counts, which might have been drawn as

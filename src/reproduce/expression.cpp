@@ -218,6 +218,11 @@ Expression::Expression(std::string_view text, const SourceLocation& where) : tex
   ExpressionParser(*this, where).parse();
 }
 
+bool Expression::has_mean() const {
+  return std::any_of(steps_.begin(), steps_.end(),
+                     [](const Step& step) { return step.op == Op::Mean || step.op == Op::Geometric; });
+}
+
 bool Expression::is_condition() const {
   if (steps_.empty()) return false;
   const Op last = steps_.back().op;
@@ -273,23 +278,56 @@ Value Expression::combine(const Step& step, const Value* values, std::size_t cou
   return Value::none("no such operation");
 }
 
-Value Expression::evaluate(const Lookup& lookup) const {
+Value Expression::weighted(Op op, const Value* values, const std::optional<double>* weights,
+                           std::size_t count) {
+  if (const Value* first = first_without_number(values, values + count)) return *first;
+  double sum = 0;
+  double total = 0;
+  for (std::size_t i = 0; i < count; ++i) {
+    const double weight = weights[i].value_or(1);
+    if (weight == 0) continue;
+    if (op == Op::Geometric && *values[i].number <= 0)
+      return Value::undefined("geometric mean of a value that is not positive");
+    sum += weight * (op == Op::Geometric ? std::log(*values[i].number) : *values[i].number);
+    total += weight;
+  }
+  if (total == 0) return Value::undefined("mean of nothing");
+  return {op == Op::Geometric ? std::exp(sum / total) : sum / total, ""};
+}
+
+Value Expression::evaluate(const Lookup& lookup, const Weight& weight) const {
   std::vector<Value> stack;
+  std::vector<std::optional<double>> weights;  // of the values
   for (const Step& step : steps_) {
     if (step.op == Op::Number) {
       stack.push_back({step.number, ""});
+      weights.emplace_back();
       continue;
     }
     if (step.op == Op::Name) {
       stack.push_back(lookup(names_[step.index]));
+      weights.push_back(weight ? weight(names_[step.index]) : std::nullopt);
       continue;
     }
     const std::size_t count = step.op >= Op::Min ? step.index : step.op == Op::Negate ? 1 : 2;
     GPUMUX_CHECK(stack.size() >= count);
-    Value value = combine(step, stack.data() + (stack.size() - count), count);
+    const std::size_t first = stack.size() - count;
+    // Numbers take part in the value of a name, so they do not part its weight.
+    std::optional<double> common;
+    bool is_one = true;
+    for (std::size_t i = first; i < weights.size(); ++i) {
+      if (!weights[i]) continue;
+      is_one = is_one && (!common || *common == *weights[i]);
+      common = weights[i];
+    }
+    const bool is_mean = step.op == Op::Mean || step.op == Op::Geometric;
+    Value value = is_mean && !is_one ? weighted(step.op, &stack[first], &weights[first], count)
+                                     : combine(step, &stack[first], count);
     if (value.number) value = Value::finite(*value.number);
-    stack.resize(stack.size() - count);
+    stack.resize(first);
+    weights.resize(first);
     stack.push_back(std::move(value));
+    weights.push_back(is_one ? common : std::nullopt);
   }
   GPUMUX_CHECK(stack.size() == 1);
   return stack.front();

@@ -35,6 +35,8 @@ struct Value {
 
 /// Returns the value of a name. Called only for names in the expression.
 using Lookup = std::function<Value(const std::string& name)>;
+/// Returns how much a name counts in a mean, 0 or more; nothing: as much as a number, which counts once.
+using Weight = std::function<std::optional<double>(const std::string& name)>;
 
 /// An expression of an experiment file.
 /// It has numbers, names (a, a.b), + - * /, parentheses, `and`, and comparisons < <= > >= ~ (1 if true, else
@@ -49,7 +51,12 @@ class Expression {
   /// Parses `text`. Throws UserError at `where`.
   Expression(std::string_view text, const SourceLocation& where);
 
-  [[nodiscard]] Value evaluate(const Lookup& lookup) const;
+  [[nodiscard]] Value evaluate(const Lookup& lookup) const { return evaluate(lookup, nullptr); }
+  /// With `weight`, mean() and geometric() weigh their values: a value of names of one weight has this
+  /// weight, any other value counts once. A mean in which nothing counts is undefined.
+  [[nodiscard]] Value evaluate(const Lookup& lookup, const Weight& weight) const;
+  /// True if the expression has mean() or geometric().
+  [[nodiscard]] bool has_mean() const;
   /// The names in the expression, each once, in order of first use.
   [[nodiscard]] const std::vector<std::string>& names() const { return names_; }
   [[nodiscard]] const std::string& text() const { return text_; }
@@ -92,6 +99,9 @@ class Expression {
   };
 
   [[nodiscard]] static Value combine(const Step& step, const Value* values, std::size_t count);
+  /// mean() or geometric() of values that count differently.
+  [[nodiscard]] static Value weighted(Op op, const Value* values, const std::optional<double>* weights,
+                                      std::size_t count);
 
   std::string text_;
   std::vector<std::string> names_;

@@ -181,7 +181,38 @@ class Measurer {
       });
       basis.replicates.push_back(value.number.value_or(std::numeric_limits<double>::quiet_NaN()));
     }
+    if (!varies && basis.workloads.size() > 1 && expression.has_mean())
+      basis.replicates = means_of_draws(expression, basis.workloads);
     return basis;
+  }
+  /// Replicates of means of quantities that have one workload each: drawn are the workloads, and a quantity
+  /// counts as often as its workload was drawn.
+  [[nodiscard]] Replicates means_of_draws(const Expression& expression,
+                                          const std::set<std::string>& workloads) const {
+    const std::vector<std::string> all(workloads.begin(), workloads.end());
+    std::map<std::string, std::size_t> index;  // of a quantity's workload
+    for (const std::string& name : expression.names()) {
+      const auto found = bases_.find(name);
+      if (found == bases_.end()) continue;
+      if (found->second.workloads.size() != 1) return {};
+      const auto at = std::lower_bound(all.begin(), all.end(), *found->second.workloads.begin());
+      index[name] = static_cast<std::size_t>(at - all.begin());
+    }
+    Replicates replicates;
+    Draws draws(all);
+    std::vector<double> counts(all.size());
+    for (std::size_t i = 0; i < kReplicates; ++i) {
+      std::fill(counts.begin(), counts.end(), 0.0);
+      for (const std::size_t draw : draws.next()) counts[draw] += 1;
+      const Value value = expression.evaluate(
+          [this](const std::string& name) { return named(name); },
+          [&](const std::string& name) {
+            const auto found = index.find(name);
+            return found == index.end() ? std::nullopt : std::optional(counts[found->second]);
+          });
+      replicates.push_back(value.number.value_or(std::numeric_limits<double>::quiet_NaN()));
+    }
+    return replicates;
   }
 
   [[nodiscard]] Value named(const std::string& name) const {

@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <optional>
 
 namespace gpumux::reproduce {
 namespace {
@@ -94,6 +95,42 @@ TEST(Expression, WhatIsMissingIsMissingWhateverElseIsUndefined) {
     EXPECT_FALSE(value(text).number) << text;
     EXPECT_FALSE(value(text).is_undefined) << text;
   }
+}
+
+TEST(Expression, MeansWeighTheirNames) {
+  // a = 2 counts three times, b = 3 once, part.of_1 = 0.5 not at all; zero has no weight.
+  const Weight weight = [](const std::string& name) -> std::optional<double> {
+    if (name == "a") return 3;
+    if (name == "b") return 1;
+    if (name == "part.of_1") return 0;
+    return std::nullopt;
+  };
+  const std::pair<const char*, double> cases[] = {
+      {"mean(a, b)", (3 * 2 + 3) / 4.0},
+      {"mean(a, b, part.of_1)", (3 * 2 + 3) / 4.0},
+      {"mean(10 * a, b + 1)", (3 * 20 + 4) / 4.0},     // a number takes no part in the weight
+      {"mean(a, 6)", (3 * 2 + 3 * 6) / 6.0},           // nor in a mean with names of one weight
+      {"mean(a, b, 6)", (3 * 2 + 3 + 6) / 5.0},        // but counts once where weights differ
+      {"mean(mean(a, a + 2), b)", (3 * 3 + 3) / 4.0},  // a mean of one weight has this weight
+      {"mean(a + b, 1)", 3},                           // a value of two weights counts once
+      {"100 * mean(a, b)", 100 * (3 * 2 + 3) / 4.0},
+      {"geometric(a, b)", std::pow(2 * 2 * 2 * 3, 0.25)},
+      {"max(a, b)", 3},
+  };
+  for (const auto& [text, expected] : cases) {
+    const Value got = Expression(text, {}).evaluate(lookup, weight);
+    ASSERT_TRUE(got.number) << text << ": " << got.why;
+    EXPECT_NEAR(*got.number, expected, 1e-12) << text;
+  }
+  const Weight none = [](const std::string& name) -> std::optional<double> { return name == "a" ? 0 : -0.0; };
+  EXPECT_DOUBLE_EQ(*Expression("mean(a, b)", {}).evaluate(lookup, none).number, 2.5) << "of one weight";
+  const Weight only_zero = [](const std::string& name) -> std::optional<double> {
+    return name == "zero" ? 1 : 0;
+  };
+  EXPECT_DOUBLE_EQ(*Expression("mean(a, zero)", {}).evaluate(lookup, only_zero).number, 0);
+  EXPECT_TRUE(Expression("geometric(a, zero)", {}).evaluate(lookup, only_zero).is_undefined);
+  EXPECT_TRUE(Expression("1 + mean(a)", {}).has_mean());
+  EXPECT_FALSE(Expression("max(a, b) - a", {}).has_mean());
 }
 
 TEST(Expression, SaysWhatItIs) {

@@ -219,6 +219,38 @@ TEST_F(Measure, SamplesThatCount) {
   EXPECT_EQ(q.evidence.workloads, 2U);
 }
 
+TEST_F(Measure, MeansOfOneWorkloadEachHaveTheIntervalOfTheWorkloadsMean) {
+  std::string quantities;
+  for (const std::string policy : {"even", "spatial"}) {
+    std::string list;
+    for (const std::string pair : {"add + stream", "add + pathfinder", "pathfinder + stream"}) {
+      const std::string name = policy + "_" + identifier(pair);
+      quantities += "[[quantity]]\nname = \"" + name + "\"\n" + kSpeedup + "where = {policy = \"" + policy +
+                    "\", workload = \"" + pair + "\"}\nreduce = \"only\"\n";
+      list += (list.empty() ? "" : ", ") + name;
+    }
+    quantities += "[[quantity]]\nname = \"list_" + policy + "\"\nvalue = \"mean(" + list + ")\"\n";
+    quantities += "[[quantity]]\nname = \"mean_" + policy + "\"\n" + kSpeedup + "where = {policy = \"" +
+                  policy + "\"}\nreduce = \"mean\"\n";
+  }
+  quantities += "[[quantity]]\nname = \"list_gain\"\nvalue = \"percent(list_even, list_spatial)\"\n";
+  quantities += "[[quantity]]\nname = \"mean_gain\"\nvalue = \"percent(mean_even, mean_spatial)\"\n";
+  quantities += "[[quantity]]\nname = \"sum\"\nvalue = \"even_add___stream + even_add___pathfinder\"\n";
+  std::map<std::string, MeasuredQuantity> of;
+  for (const MeasuredQuantity& q : measure(experiment(quantities), plan_, records_).quantities)
+    of[q.name] = q;
+  for (const std::string what : {"even", "spatial", "gain"}) {
+    const Evidence& list = of.at("list_" + what).evidence;
+    const Evidence& mean = of.at("mean_" + what).evidence;
+    EXPECT_EQ(list.workloads, 3U) << what;
+    ASSERT_TRUE(list.interval && mean.interval) << what;
+    EXPECT_LT(list.interval->low, list.interval->high) << what;
+    EXPECT_NEAR(list.interval->low, mean.interval->low, 1e-12) << what;
+    EXPECT_NEAR(list.interval->high, mean.interval->high, 1e-12) << what;
+  }
+  EXPECT_FALSE(of.at("sum").evidence.interval) << "no mean over workloads";
+}
+
 TEST_F(Measure, ANumberBesideAnAnswer) {
   const Experiment made =
       experiment("[[quantity]]\nname = \"ours\"\n" + kOfEven +
@@ -547,12 +579,12 @@ TEST_F(Measure, AnswersBesideThePaper) {
   EXPECT_EQ(result.claims[1].verdict.size, Standing::Undecided);  // 8.6 of 30
   EXPECT_EQ(result.trends[0].workloads, 3U);
   EXPECT_FALSE(result.quantities[2].evidence.is_open);
-  // Of an expression over numbers of one workload each, no interval is known.
+  // Of an expression over numbers of one workload each that is no mean, no interval is known.
   const std::string one =
       "of = \"weighted_speedup\"\nreduce = \"only\"\nwhere = {policy = \"even\", workload = ";
   const ExperimentResult made = measure(
       experiment("[[quantity]]\nname = \"a\"\n" + one + "\"add + stream\"}\n[[quantity]]\nname = \"b\"\n" +
-                 one + "\"add + pathfinder\"}\n[[quantity]]\nname = \"both\"\nvalue = \"mean(a, b)\"\n"),
+                 one + "\"add + pathfinder\"}\n[[quantity]]\nname = \"both\"\nvalue = \"max(a, b)\"\n"),
       plan_, records_);
   EXPECT_EQ(made.quantities[0].evidence.workloads, 1U);
   EXPECT_FALSE(made.quantities[0].evidence.is_open);
