@@ -84,11 +84,10 @@ std::unique_ptr<BlockScheduler> create_dyncta(const std::string& argument) {
 
 const bool registered_dyncta = register_block_scheduler(
     {"dyncta", "more blocks while an SM is idle, fewer while it waits for memory (DYNCTA)",
-     "window=2048/idle=16/low=128/high=384: core cycles of a window; of these, idle ones above which an SM "
-     "gets one block more, and ones in which it waits for memory below which it gets one more, above which "
-     "one fewer; start=half or start=all: of what fits, what it begins with; pause=on: blocks above the "
-     "number issue nothing; "
-     "pause=off: they run on",
+     "window=2048/idle=16/low=128/high=384: core cycles of a window; of these, idle ones above which an "
+     "SM gets one block more, and ones in which it waits for memory below which it gets one more, above "
+     "which one fewer; start=half or start=all: of what fits, what it begins with; pause=on: blocks above "
+     "the number issue nothing; pause=off: they run on",
      create_dyncta, "window=500"});
 
 }  // namespace

@@ -60,10 +60,9 @@ std::unique_ptr<BlockScheduler> create_lcs(const std::string& argument) {
 
 const bool registered_lcs = register_block_scheduler(
     {"lcs", "as many blocks as an SM has done the work of when its first one ends (lazy block scheduling)",
-     "round=up or round=down [up; of formula=inverse down]; formula=ratio: work of all over work of the one, "
-     "or "
-     "formula=inverse: what fits times work of the one over work of all, which awatramani17 prints once "
-     "[ratio]",
+     "round=up or round=down [up; of formula=inverse down]; formula=ratio: work of all over work of the "
+     "one, or formula=inverse: what fits times work of the one over work of all, which awatramani17 "
+     "prints once [ratio]",
      create_lcs, "round=down"});
 
 }  // namespace

@@ -120,11 +120,9 @@ std::unique_ptr<ConcurrencyControl> create_cm_bal(const std::string& argument) {
 const bool registered_cm_bal = register_concurrency_control(
     {"cm-bal", "the same by levels, on each SM no further than it hides latencies (CM-BAL, kayiran14)",
      "N: 1 to 4, the higher the less the GPU counts, or k=: 32 x N, scheduler cycles of 1024 that a level "
-     "may "
-     "stall the SM more; then /interval=1024/high=1/low=0.25/at_high=/stall_mc=/counters=/start= as of "
-     "cm-cpu; "
-     "rules=acb: which comes first, (a) more for latency, (b) refused decrease, (c) refresh of neighbours; "
-     "refresh=on or off",
+     "may stall the SM more; then /interval=1024/high=1/low=0.25/at_high=/stall_mc=/counters=/start= as "
+     "of cm-cpu; rules=acb: which comes first, (a) more for latency, (b) refused decrease, (c) refresh of "
+     "neighbours; refresh=on or off",
      create_cm_bal, "1"});
 
 }  // namespace

@@ -38,12 +38,11 @@ const bool registered_cm_cpu = register_concurrency_control(
     {"cm-cpu",
      "fewer warps on all SMs while memory controllers or the reply network are congested (CM-CPU, kayiran14)",
      "interval=1024: core cycles between decisions, 64 to 1000000; high=1/low=0.25: partitions that are "
-     "stalled on average, from which on there are to be fewer warps, and below which more; at_high=high or "
-     "medium: a metric that is high=; stall_mc=queue or partition: a memory controller is stalled while its "
-     "DRAM queue takes no miss, or while its partition takes no packet; counters=saturate or exact; start=: "
-     "warps of an SM at first [all]; edge=8: warps from which on steps are of two; at_edge=direction: up "
-     "two, "
-     "down one, or small, or large",
+     "stalled on average, from which on there are to be fewer warps, and below which more; at_high=high "
+     "or medium: a metric that is high=; stall_mc=queue or partition: a memory controller is stalled "
+     "while its DRAM queue takes no miss, or while its partition takes no packet; counters=saturate or "
+     "exact; start=: warps of an SM at first [all]; edge=8: warps from which on steps are of two; "
+     "at_edge=direction: up two, down one, or small, or large",
      create_cm_cpu, "interval=1024"});
 
 }  // namespace

@@ -23,10 +23,9 @@ const bool registered_onac = register_core_control(
     {"onac",
      "as few SMs as are nearly as fast as all, by estimates; the others' power is gated (awatramani17)",
      "threshold=: per cent of the IPC that may be lost, 0 to 50 [2]; step=: SMs more where samples do not "
-     "rise, 1 to "
-     "1024 [1]; waves=: of blocks, in each sample, 1 to "
-     "1000 [4]; warmup=: samples of all SMs that are dropped first, 0 to 100 [1]; period=one, or each: SMs "
-     "measure by themselves, and their IPCs are added up [one]",
+     "rise, 1 to 1024 [1]; waves=: of blocks, in each sample, 1 to 1000 [4]; warmup=: samples of all SMs "
+     "that are dropped first, 0 to 100 [1]; period=one, or each: SMs measure by themselves, and their "
+     "IPCs are added up [one]",
      create_onac, "threshold=2/step=1/waves=4/warmup=1"});
 
 }  // namespace
