@@ -14,7 +14,7 @@ import sys
 TODAY = re.compile(r"^(\d+ of \d+) directions agree, (\d+) lean, (\d+) away; (\d+ of \d+) sizes agree, (\d+) undecided; "
                    r"(\d+ of \d+) trends hold; answered: (\d+ of \d+) claims", re.M)
 OLDER = re.compile(r"^(\d+ of \d+) directions and (\d+ of \d+) sizes agree, and (\d+ of \d+) trends; answered: (\d+ of \d+) claims", re.M)
-rows = ["| paper | scale | claims compared | directions: agree, of decided | undecided: mean on the paper's side, on the other side "
+rows = ["| paper | scale | claims compared | directions: agree, of decided | directions undecided: mean on the paper's side, on the other "
         "| sizes: agree, of decided | sizes undecided | trends that hold |", "|---|---|---:|---:|---:|---:|---:|---:|"]
 for path in sorted(glob.glob("experiments/claims/*.toml")):
     with open(path, encoding="utf-8") as file:
