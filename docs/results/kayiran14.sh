@@ -8,7 +8,7 @@ here=$(dirname "${BASH_SOURCE[0]}") scale=${3:-standard}
 folder=$(mktemp -d)
 trap 'rm -r "$folder"' EXIT
 "$1" reproduce kayiran14 --scale "$scale" --db "$2" --json "$folder/quantities.json" --quiet
-python3 - "$2" "$here/../.." "$scale" "$folder/quantities.json" <<'PY'
+PYTHONPATH="$here" python3 - "$2" "$here/../.." "$scale" "$folder/quantities.json" <<'PY'
 import collections
 import json
 import pathlib
@@ -16,31 +16,12 @@ import sqlite3
 import sys
 import tomllib
 
-database, root, scale, quantities = sys.argv[1], pathlib.Path(sys.argv[2]), sys.argv[3], sys.argv[4]
-values = collections.defaultdict(dict)  # experiment -> quantity -> value
-for experiment in json.load(open(quantities))["experiments"]:
-    for quantity in experiment["quantities"]:
-        values[experiment["id"].split("/")[1]][quantity["name"]] = quantity["value"]
+from page_tables import head, number, quantities, row
+
+database, root, scale = sys.argv[1], pathlib.Path(sys.argv[2]), sys.argv[3]
+values = quantities(sys.argv[4])
 printed = {kernel["name"].lower(): kernel for kernel in tomllib.loads((root / "experiments/claims/kayiran14.toml").read_text())["benchmark"]
            if kernel["table"] == "Table II"}
-
-
-def row(*cells):
-    print("| " + " | ".join("-" if cell is None else str(cell) for cell in cells) + " |")
-
-
-def head(*columns, text=1):
-    row(*columns)
-    print("|" + "---|" * text + "---:|" * (len(columns) - text))
-
-
-def number(value, digits=2):
-    return None if value is None else f"{value:.{digits}f}"
-
-
-def mean(numbers):
-    numbers = list(numbers)
-    return sum(numbers) / len(numbers) if numbers else None
 
 
 with sqlite3.connect(database) as connection:

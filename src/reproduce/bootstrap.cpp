@@ -12,6 +12,7 @@
 namespace gpumux::reproduce {
 namespace {
 
+/// Seed for a set of workloads.
 std::uint64_t seed_of(const std::vector<std::string>& workloads) {
   std::uint64_t seed = 0;
   for (const std::string& name : workloads) {

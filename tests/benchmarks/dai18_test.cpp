@@ -251,5 +251,21 @@ TEST(CfdReference, WhatLeavesACellEntersItsNeighbour) {
   }
 }
 
+TEST(Dxtc, BlocksHaveOneSquareOrFourThatDivideTheImage) {
+  const runtime::AppInfo* info = runtime::find_app("awatramani17/dxtc");
+  ASSERT_NE(info, nullptr);
+  const auto shape = [&](const char* settings) {
+    return info->shapes(runtime::parse_params(*info, settings)).front();
+  };
+  EXPECT_EQ(shape("").kernel, "dxtc_compress_four");
+  EXPECT_EQ(shape("").grid.x, 4096U);
+  EXPECT_EQ(shape("").block.x, 256U);
+  EXPECT_EQ(shape("squares=1").kernel, "dxtc_compress");
+  EXPECT_EQ(shape("squares=1").grid.x, 16384U);
+  EXPECT_EQ(shape("squares=1").block.x, 64U);
+  EXPECT_THROW(shape("squares=2"), UserError);
+  EXPECT_THROW(shape("width=12,height=8"), UserError) << "six squares";
+}
+
 }  // namespace
 }  // namespace gpumux::benchmarks
